@@ -1,0 +1,46 @@
+// Runs jobs: asks Decide what to do next, does it, stores it; nothing else remembers anything.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "absl/status/statusor.h"
+#include "common/clock.h"
+#include "server/generators/generator.h"
+#include "server/prompts/prompts.h"
+#include "server/search/decide.h"
+#include "server/store/store.h"
+
+namespace fsr {
+
+inline constexpr int kRunningJobsMax = 16;
+
+// Safe for concurrent use.
+class Coordinator {
+ public:
+  struct Options {
+    PromptTemplates templates;
+    // Called once a job runs; default NewGenerator.
+    std::function<absl::StatusOr<std::unique_ptr<Generator>>(const v1::GeneratorSpec&, const v1::Task&)> new_generator;
+    std::function<uint64_t()> new_seed;  // default RandomSeed
+  };
+  // REQUIRES: `store` and `clock` outlive it.
+  Coordinator(Store* store, Clock* clock, Options options);
+  ~Coordinator();  // Stop
+
+  // Takes up every unfinished job of the store, and from then on new ones as they appear.
+  void Start();
+  // Returns when no job is being worked on; what is unfinished stays so in the store.
+  void Stop();
+
+  // Checks the request, fills in defaults, stores the job. What CreateJob of the API does.
+  absl::StatusOr<v1::Job> CreateJob(v1::CreateJobRequest request);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace fsr

@@ -1,0 +1,181 @@
+// Everything that happened, in SQLite: jobs, prompts, completions, candidates, evaluations, attempts, events.
+//
+// The store is the only memory of the coordinator: whatever is not in it did not happen. Every method is one
+// transaction, so a killed coordinator continues from the last completed one. Safe for concurrent use: one writer
+// connection behind one mutex. Errors: NOT_FOUND, ALREADY_EXISTS, FAILED_PRECONDITION as documented; RESOURCE_EXHAUSTED
+// for a full disk; INTERNAL for other trouble of SQLite.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/clock.h"
+#include "fsr/v1/evaluation.pb.h"
+#include "fsr/v1/search.pb.h"
+#include "fsr/v1/worker.pb.h"
+#include "server/store/change_signal.h"
+
+namespace fsr {
+
+using JobId = int64_t;
+using EvaluationId = int64_t;
+
+inline constexpr int kRequestIdLengthMax = 128;
+inline constexpr int kQueuedEvaluationsMax = 100'000;
+
+// One prompt of one round, as sent to the generator.
+struct StoredPrompt {
+  int number = 0;  // within the job, from 1
+  int round = 0;   // from 1
+  v1::Branch branch = v1::TASK;
+  int dialogue = 0;          // which lineage it continues; from 1
+  int parent_candidate = 0;  // 0: none
+  std::string system_text, user_text;
+  std::optional<std::string> completion;  // nullopt: not answered yet
+  std::string change;                     // what the generator said it changed
+  int candidate = 0;                      // made of the completion; 0: not yet
+};
+
+struct StoredCandidate {
+  int number = 0;  // within the job, from 1
+  int round = 0;
+  int prompt = 0;
+  int parent_candidate = 0;
+  int dialogue = 0;
+  std::string source;
+  std::string source_hash;      // of NormalizedSource
+  int duplicate_of = 0;         // 0: it has its own evaluation
+  EvaluationId evaluation = 0;  // its own or that of duplicate_of; 0: refused before any evaluation, see `result`
+  bool was_incumbent = false;
+  std::string change;
+  std::optional<v1::Evaluation> result;  // nullopt: not finished
+};
+
+// All that a job's decisions are made from.
+struct JobFacts {
+  JobId id = 0;
+  v1::Job job;  // with counts, without best_source and baseline
+  v1::Task task;
+  std::map<std::string, std::string> prompt_templates;  // overrides, by file name
+  EvaluationId baseline_evaluation = 0;                 // 0: not enqueued
+  std::optional<v1::Evaluation> baseline;               // finished
+  std::vector<StoredPrompt> prompts;                    // by number
+  std::vector<StoredCandidate> candidates;              // by number
+  int incumbent = 0;                                    // candidate number; 0: none
+  // Measured again since a verdict was AMBIGUOUS: candidate number -> the result (nullopt: not finished).
+  std::map<int, std::optional<v1::Evaluation>> remeasured;
+};
+
+enum class EvaluationPurpose { kBaseline, kCandidate, kRemeasure, kSingle };
+
+struct NewPrompt {
+  v1::Branch branch = v1::TASK;
+  int dialogue = 0;  // 0: a new lineage
+  int parent_candidate = 0;
+  std::string system_text, user_text;
+};
+
+struct NewCandidate {
+  int prompt = 0;
+  std::string source;
+  std::string source_hash;
+  int duplicate_of = 0;
+  // Neither a duplicate nor refused: what to evaluate (its task field is left empty, the job's task is used).
+  std::optional<v1::EvaluationSpec> spec;
+  std::optional<v1::Evaluation> refused;  // e.g. no code in the answer
+};
+
+class Store {
+ public:
+  // Opens or makes the database and brings it to the newest schema. FAILED_PRECONDITION if it is newer than this
+  // program, or if it is not a database of fsr. ":memory:" works for tests. REQUIRES: `clock` outlives it.
+  static absl::StatusOr<std::unique_ptr<Store>> Open(const std::filesystem::path& path, Clock* clock);
+  ~Store();
+  Store(const Store&) = delete;  // owns the connection
+  Store& operator=(const Store&) = delete;
+
+  ChangeSignal& changes();  // notified after every committed change
+
+  // ---- Jobs ----
+  // The same request_id with the same content gives the same job (created = false); with another content
+  // ALREADY_EXISTS. `request` has its defaults filled in.
+  struct CreatedJob {
+    v1::Job job;
+    bool created = false;
+  };
+  absl::StatusOr<CreatedJob> CreateJob(const v1::CreateJobRequest& request, const std::string& prompts_hash);
+  absl::StatusOr<v1::Job> GetJob(const std::string& name);  // with best_source and baseline
+  absl::StatusOr<v1::ListJobsResponse> ListJobs(const v1::ListJobsRequest& request);
+  absl::StatusOr<v1::ListTasksResponse> ListTasks();
+  absl::StatusOr<std::vector<JobId>> UnfinishedJobs();  // QUEUED or RUNNING, oldest first
+  absl::StatusOr<JobFacts> LoadFacts(JobId job);
+  // QUEUED -> RUNNING; writes the event. OK and no event if it is already running.
+  absl::Status StartJob(JobId job);
+  // To FINISHED, CANCELLED or FAILED, with its event; open evaluations of the job are cancelled and their leases
+  // abandoned. FAILED_PRECONDITION if it has already ended.
+  absl::Status EndJob(JobId job, v1::Job::State state, const std::string& reason);
+  absl::StatusOr<JobId> FindJob(const std::string& name);  // NOT_FOUND says how to list jobs
+
+  // ---- The steps of a job: each writes its events in the same transaction ----
+  absl::Status EnqueueBaseline(JobId job, const v1::EvaluationSpec& spec);  // no-op if there is one
+  // Begins round `round` with its prompts; ALREADY_EXISTS if that round has begun.
+  absl::Status StartRound(JobId job, int round, const std::vector<NewPrompt>& prompts);
+  // Keeps the first completion of a prompt; a second one is ignored.
+  absl::Status StoreCompletion(JobId job, int prompt, const std::string& text, const std::string& change);
+  // Makes the candidate of a prompt and enqueues its evaluation; a second one for the same prompt is ignored.
+  absl::Status AddCandidate(JobId job, const NewCandidate& candidate);
+  absl::Status Remeasure(JobId job, int candidate, const v1::EvaluationSpec& spec);  // no-op if there is one
+  absl::Status Promote(JobId job, int candidate);                                    // makes it the incumbent
+
+  // ---- Reading what happened ----
+  absl::StatusOr<v1::ListCandidatesResponse> ListCandidates(const v1::ListCandidatesRequest& request);
+  absl::StatusOr<v1::Candidate> GetCandidate(const std::string& name);
+  absl::StatusOr<v1::Dialogue> GetDialogue(const v1::GetDialogueRequest& request);
+  absl::StatusOr<v1::Candidate> GetBestKernel(const v1::GetBestKernelRequest& request);
+  // At most `count_max` events after `after_sequence`, in order.
+  absl::StatusOr<std::vector<v1::Event>> EventsAfter(JobId job, uint64_t after_sequence, int count_max);
+
+  // ---- Evaluations and attempts, for dispatch ----
+  // One evaluation without a job. The task is kept.
+  absl::StatusOr<EvaluationId> EnqueueSingle(const v1::EvaluationSpec& spec, const std::string& device_kind);
+  absl::StatusOr<std::optional<v1::Evaluation>> ResultOf(EvaluationId evaluation);  // nullopt: not finished
+  absl::Status CancelSingle(EvaluationId evaluation);
+
+  struct OpenAttempt {
+    std::string lease_id;
+    EvaluationId evaluation = 0;
+    std::string worker_id, boot_id;
+    int attempt = 0;
+    absl::Time last_contact;
+  };
+  // Hands the oldest waiting evaluation for `device_kind` to the worker, under `lease_id`; nullopt if none waits.
+  absl::StatusOr<std::optional<v1::Assignment>> Lease(const std::string& device_kind, const std::string& worker_id,
+                                                      const std::string& boot_id, const std::string& lease_id);
+  absl::StatusOr<std::vector<OpenAttempt>> OpenAttempts();
+  absl::Status TouchAttempts(const std::vector<std::string>& lease_ids);  // last_contact = now
+  // Records the result if the lease is open (compare-and-set); false if it is not: nothing has changed then.
+  absl::StatusOr<bool> Finish(const std::string& lease_id, v1::Evaluation result);
+  // Ends an open attempt without a result, for `reason`; the evaluation waits again, or, after `attempts_max` of them,
+  // the evaluation ends with an UNSUPPORTED outcome whose diagnosis says so. False if the lease is not open.
+  absl::StatusOr<bool> Release(const std::string& lease_id, const std::string& reason, int attempts_max);
+
+ private:
+  class Impl;
+  explicit Store(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// Names in the API: "jobs/transpose-7", "jobs/transpose-7/candidates/3", "jobs/transpose-7/dialogues/2".
+std::string CandidateName(const std::string& job, int number);
+std::string DialogueName(const std::string& job, int number);
+
+}  // namespace fsr

@@ -1,0 +1,39 @@
+// Is the kernel right? Every case of the task: fresh inputs, poisoned outputs, guard bands, unchanged inputs, and the
+// whole output against the oracle's, which exists only after the candidate has run.
+#pragma once
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/launch_plan.h"
+#include "fsr/v1/evaluation.pb.h"
+#include "worker/device/device.h"
+
+namespace fsr {
+
+// A kernel file with its plan, compiled and loadable.
+struct LoadableKernel {
+  LaunchPlan plan;
+  CompiledKernel compiled;
+};
+
+struct JudgeOptions {
+  uint64_t seed = 0;
+  absl::Duration run_limit = absl::Seconds(10);
+  bool stop_at_first_failure = true;
+};
+
+// The results of the cases in order (those after the first failure are missing if stop_at_first_failure). The last
+// case judged is the measured one.
+struct Judgement {
+  v1::Outcome outcome = v1::OUTCOME_UNSPECIFIED;  // MEASURED: right on every case
+  std::vector<v1::CaseResult> cases;
+  std::map<std::string, uint64_t> executed_instructions;  // summed over cases
+};
+
+// INTERNAL if the oracle itself fails: that is the task's fault, and the message says so.
+absl::StatusOr<Judgement> Judge(Device& device, const v1::Task& task, const LoadableKernel& candidate,
+                                const LoadableKernel& oracle, const JudgeOptions& options);
+
+}  // namespace fsr
