@@ -1,0 +1,21 @@
+// Accumulates in double: each thread a strided part, then a tree, then the parts of the blocks in order.
+// fsr: scratch partial f64[min(1024, ceil_div(n, 256))]
+// fsr: launch dot_parts grid=(min(1024, ceil_div(n, 256))) block=(256) args=(a, b, partial, n)
+// fsr: launch dot_total grid=(1) block=(1) args=(partial, output, min(1024, ceil_div(n, 256)))
+extern "C" __global__ void dot_parts(const float* a, const float* b, double* partial, int n) {
+  __shared__ double tree[256];
+  double sum = 0;
+  for (long long i = blockIdx.x * 256ll + threadIdx.x; i < n; i += gridDim.x * 256ll) sum += (double)a[i] * b[i];
+  tree[threadIdx.x] = sum;
+  for (int half = 128; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half) tree[threadIdx.x] += tree[threadIdx.x + half];
+  }
+  if (threadIdx.x == 0) partial[blockIdx.x] = tree[0];
+}
+
+extern "C" __global__ void dot_total(const double* partial, float* output, int parts) {
+  double sum = 0;
+  for (int i = 0; i < parts; ++i) sum += partial[i];
+  *output = (float)sum;
+}
