@@ -1,9 +1,10 @@
 // Everything that happened, in SQLite: jobs, prompts, completions, candidates, evaluations, attempts, events.
 //
 // The store is the only memory of the coordinator: whatever is not in it did not happen. Every method is one
-// transaction, so a killed coordinator continues from the last completed one. Safe for concurrent use: one writer
+// transaction, so a killed coordinator continues from the last completed one. Safe for concurrent use: one
 // connection behind one mutex. Errors: NOT_FOUND, ALREADY_EXISTS, FAILED_PRECONDITION as documented; RESOURCE_EXHAUSTED
-// for a full disk; INTERNAL for other trouble of SQLite.
+// for a full disk or a named limit; UNAVAILABLE if another program holds the database; DATA_LOSS if it is damaged;
+// INTERNAL for other trouble of SQLite.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,12 @@ using JobId = int64_t;
 using EvaluationId = int64_t;
 
 inline constexpr int kRequestIdLengthMax = 128;
-inline constexpr int kQueuedEvaluationsMax = 100'000;
+inline constexpr int kQueuedEvaluationsMax = 100'000;  // waiting ones
+// A page of a list ends early beyond this, so that it fits into the 4 MiB that a gRPC client takes by default.
+inline constexpr int kPageBytesMax = 2 << 20;
+// A longer value of a generator's option (a whole recording, say) is shown by its size in what the API answers;
+// JobFacts has it in full.
+inline constexpr int kOptionShownBytesMax = 1024;
 
 // One prompt of one round, as sent to the generator.
 struct StoredPrompt {
@@ -94,25 +100,41 @@ struct NewCandidate {
   std::optional<v1::Evaluation> refused;  // e.g. no code in the answer
 };
 
+// How an attempt ended that brought no result.
+enum class AttemptEnd {
+  kLost,      // the worker was not heard of any more
+  kReturned,  // the worker gave it back
+};
+
 class Store {
  public:
+  struct Options {
+    int queued_evaluations_max = kQueuedEvaluationsMax;
+    int64_t database_bytes_max = 0;  // the database never grows beyond it; 0: as far as the disk goes
+  };
   // Opens or makes the database and brings it to the newest schema. FAILED_PRECONDITION if it is newer than this
-  // program, or if it is not a database of fsr. ":memory:" works for tests. REQUIRES: `clock` outlives it.
-  static absl::StatusOr<std::unique_ptr<Store>> Open(const std::filesystem::path& path, Clock* clock);
+  // program (it is then left untouched), or if it is not a database of fsr. Makes the folders above it. ":memory:"
+  // works for tests. REQUIRES: `clock` outlives it.
+  static absl::StatusOr<std::unique_ptr<Store>> Open(const std::filesystem::path& path, Clock* clock, Options options);
+  static absl::StatusOr<std::unique_ptr<Store>> Open(const std::filesystem::path& path, Clock* clock) {
+    return Open(path, clock, Options());
+  }
   ~Store();
   Store(const Store&) = delete;  // owns the connection
   Store& operator=(const Store&) = delete;
 
-  ChangeSignal& changes();  // notified after every committed change
+  ChangeSignal& changes();  // notified after every transaction that changed something
 
   // ---- Jobs ----
   // The same request_id with the same content gives the same job (created = false); with another content
-  // ALREADY_EXISTS. `request` has its defaults filled in.
+  // ALREADY_EXISTS. `request` has its defaults filled in; `content_hash` is ContentHash of what the client sent, before
+  // a seed was drawn for it (empty: that of `request`).
   struct CreatedJob {
     v1::Job job;
     bool created = false;
   };
-  absl::StatusOr<CreatedJob> CreateJob(const v1::CreateJobRequest& request, const std::string& prompts_hash);
+  absl::StatusOr<CreatedJob> CreateJob(const v1::CreateJobRequest& request, const std::string& prompts_hash,
+                                       const std::string& content_hash = "");
   absl::StatusOr<v1::Job> GetJob(const std::string& name);  // with best_source and baseline
   absl::StatusOr<v1::ListJobsResponse> ListJobs(const v1::ListJobsRequest& request);
   absl::StatusOr<v1::ListTasksResponse> ListTasks();
@@ -126,6 +148,7 @@ class Store {
   absl::StatusOr<JobId> FindJob(const std::string& name);  // NOT_FOUND says how to list jobs
 
   // ---- The steps of a job: each writes its events in the same transaction ----
+  // FAILED_PRECONDITION if the job has ended, but for StoreCompletion: what was paid for is kept.
   absl::Status EnqueueBaseline(JobId job, const v1::EvaluationSpec& spec);  // no-op if there is one
   // Begins round `round` with its prompts; ALREADY_EXISTS if that round has begun.
   absl::Status StartRound(JobId job, int round, const std::vector<NewPrompt>& prompts);
@@ -147,32 +170,43 @@ class Store {
   // ---- Evaluations and attempts, for dispatch ----
   // One evaluation without a job. The task is kept.
   absl::StatusOr<EvaluationId> EnqueueSingle(const v1::EvaluationSpec& spec, const std::string& device_kind);
-  absl::StatusOr<std::optional<v1::Evaluation>> ResultOf(EvaluationId evaluation);  // nullopt: not finished
-  absl::Status CancelSingle(EvaluationId evaluation);
+  // nullopt: not finished. FAILED_PRECONDITION if it was cancelled.
+  absl::StatusOr<std::optional<v1::Evaluation>> ResultOf(EvaluationId evaluation);
+  absl::Status CancelSingle(EvaluationId evaluation);  // no-op if it has ended
 
   struct OpenAttempt {
     std::string lease_id;
     EvaluationId evaluation = 0;
     std::string worker_id, boot_id;
-    int attempt = 0;
-    absl::Time last_contact;
+    int attempt = 0;  // from 1
+    absl::Time leased_at;
   };
-  // Hands the oldest waiting evaluation for `device_kind` to the worker, under `lease_id`; nullopt if none waits.
-  absl::StatusOr<std::optional<v1::Assignment>> Lease(const std::string& device_kind, const std::string& worker_id,
+  // Hands the oldest waiting evaluation that asks for this device to the worker, under `lease_id`; a job's baseline
+  // goes before its candidates. Jobs ask by device.kind, or with kAnyCudaDevice. nullopt if none waits.
+  absl::StatusOr<std::optional<v1::Assignment>> Lease(const v1::DeviceFacts& device, const std::string& worker_id,
                                                       const std::string& boot_id, const std::string& lease_id);
-  absl::StatusOr<std::vector<OpenAttempt>> OpenAttempts();
-  absl::Status TouchAttempts(const std::vector<std::string>& lease_ids);  // last_contact = now
+  absl::StatusOr<std::vector<OpenAttempt>> OpenAttempts();                                // of all workers
+  absl::StatusOr<std::vector<OpenAttempt>> OpenAttemptsOf(const std::string& worker_id);  // oldest first
+  // What Lease answered for an open lease, once more; nullopt if it is not open.
+  absl::StatusOr<std::optional<v1::Assignment>> AssignmentOf(const std::string& lease_id);
   // Records the result if the lease is open (compare-and-set); false if it is not: nothing has changed then.
   absl::StatusOr<bool> Finish(const std::string& lease_id, v1::Evaluation result);
-  // Ends an open attempt without a result, for `reason`; the evaluation waits again, or, after `attempts_max` of them,
-  // the evaluation ends with an UNSUPPORTED outcome whose diagnosis says so. False if the lease is not open.
-  absl::StatusOr<bool> Release(const std::string& lease_id, const std::string& reason, int attempts_max);
+  // Ends an open attempt without a result, for `reason`; the evaluation waits again, or, once `count_max` of its
+  // attempts have ended like this, it ends with an UNSUPPORTED outcome whose diagnosis says so. False if the lease is
+  // not open.
+  absl::StatusOr<bool> Release(const std::string& lease_id, AttemptEnd how, const std::string& reason, int count_max);
 
  private:
   class Impl;
   explicit Store(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
+
+// The device kind that any worker with a real GPU serves.
+inline constexpr char kAnyCudaDevice[] = "cuda";
+
+// Of all that makes two requests with the same request_id the same: everything but the request_id.
+std::string ContentHash(const v1::CreateJobRequest& request);
 
 // Names in the API: "jobs/transpose-7", "jobs/transpose-7/candidates/3", "jobs/transpose-7/dialogues/2".
 std::string CandidateName(const std::string& job, int number);
