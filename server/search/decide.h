@@ -1,4 +1,7 @@
 // What to do next, decided from stored facts alone: no I/O, no clock, no randomness of its own.
+//
+// Every decision follows from the facts, so it is found again after a crash: what was done stands in the facts, and
+// what does not stand there was not done.
 #pragma once
 
 #include <string>
@@ -9,6 +12,11 @@
 #include "server/store/store.h"
 
 namespace fsr {
+
+inline constexpr int kRoundsDefault = 8;
+inline constexpr int kCandidatesPerRoundDefault = 8;
+// Candidates of one round that are measured again since their verdict was AMBIGUOUS, the fastest first.
+inline constexpr int kRemeasuredPerRoundMax = 4;
 
 // A prompt to be written: which branch, for which candidate, in which lineage.
 struct PlannedPrompt {
@@ -45,7 +53,22 @@ struct Wait {};  // for evaluations that are under way
 using Decision = std::variant<decision::EvaluateBaseline, decision::StartRound, decision::Ask, decision::MakeCandidates,
                               decision::Remeasure, decision::Promote, decision::End, decision::Wait>;
 
-// `exhausted`: the generator has said that it has nothing more to propose.
+// `exhausted`: the generator has said that it has nothing more to propose. REQUIRES: the job has not ended.
+//
+// 1. The baseline is evaluated; a job whose baseline is not right FAILS.
+// 2. A round of N prompts begins; each is answered, each answer becomes a candidate, each candidate has a result.
+// 3. The fastest right candidate of the round is promoted if it beats the incumbent: at most one a round.
+// 4. A stop rule ends the job, or the next round begins.
+// A job that has used up its time skips all waiting: what is known then is promoted, and the job ends.
 Decision Decide(const JobFacts& facts, absl::Time now, bool exhausted);
+
+// When the job's wall time is used up; the infinite future without such a limit. A waiting job is to be looked at then.
+absl::Time WallDeadline(const v1::Job& job);
+
+// Right on every case, and timed.
+bool IsRight(const v1::Evaluation& evaluation);
+
+// nullptr: no such number.
+const StoredCandidate* FindCandidate(const JobFacts& facts, int number);
 
 }  // namespace fsr

@@ -1,0 +1,168 @@
+#include "server/search/decide.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "server/search/promotion.h"
+
+namespace fsr {
+namespace {
+
+int CandidatesPerRound(const v1::Job& job) {
+  const uint32_t asked = job.options().candidates_per_round();
+  return asked == 0 ? kCandidatesPerRoundDefault : static_cast<int>(asked);
+}
+
+int RoundCountMax(const v1::Job& job) {
+  const uint32_t asked = job.options().round_count_max();
+  return asked == 0 ? kRoundsDefault : static_cast<int>(asked);
+}
+
+// The round that the last prompt belongs to; 0 before the first one.
+int CurrentRound(const JobFacts& facts) { return facts.prompts.empty() ? 0 : facts.prompts.back().round; }
+
+decision::End BaselineFailed(const JobFacts& facts) {
+  constexpr size_t kDiagnosisBytesMax = 2000;
+  const v1::Evaluation& baseline = *facts.baseline;
+  std::string what = v1::Outcome_Name(baseline.outcome());
+  if (!baseline.diagnosis().empty()) what += ": " + baseline.diagnosis().substr(0, kDiagnosisBytesMax);
+  std::string advice =
+      "Correct the task's baseline.cu (or its oracle.cu, if that is what is wrong) and hand the job in again.";
+  if (baseline.outcome() == v1::MEASURED) {
+    what = "it is right, but no time was measured";
+  } else if (baseline.outcome() == v1::UNSUPPORTED) {
+    advice = "Choose a kind of device that can run the task's baseline.cu, or write one that this kind can run.";
+  }
+  return {v1::Job::FAILED, fmt::format("The baseline of task \"{}\" cannot be used on {}: {} {}", facts.task.name(),
+                                       facts.job.device_kind(), what, advice)};
+}
+
+v1::Branch BranchForFailure(v1::Outcome outcome) {
+  switch (outcome) {
+    case v1::COMPILE_ERROR:
+      return v1::COMPILE_FAILURE;
+    case v1::MISMATCH:
+      return v1::MISMATCH_FAILURE;
+    default:
+      return v1::RUN_FAILURE;
+  }
+}
+
+// A failure's prompt continues the candidate's own dialogue. A duplicate has had (or has now) its twin's prompt, so its
+// slot starts afresh, as do slots that nothing came of.
+std::vector<PlannedPrompt> PlanPrompts(const JobFacts& facts, int last_round) {
+  const auto count = static_cast<size_t>(CandidatesPerRound(facts.job));
+  if (const StoredCandidate* incumbent = FindCandidate(facts, facts.incumbent)) {
+    return std::vector<PlannedPrompt>(count, {v1::PERFORMANCE, incumbent->dialogue, incumbent->number});
+  }
+  std::vector<PlannedPrompt> planned;
+  for (const StoredCandidate& candidate : facts.candidates) {
+    if (planned.size() == count) break;
+    if (candidate.round != last_round || candidate.duplicate_of != 0 || !candidate.result) continue;
+    planned.push_back({BranchForFailure(candidate.result->outcome()), candidate.dialogue, candidate.number});
+  }
+  planned.resize(count);  // fresh TASK prompts
+  return planned;
+}
+
+// What is still to be done for the prompts of `round`; nullopt when each has a candidate with a result.
+std::optional<Decision> DecideWithinRound(const JobFacts& facts, int round, bool exhausted) {
+  std::vector<int> unanswered, without_candidate;
+  for (const StoredPrompt& prompt : facts.prompts) {
+    if (prompt.round != round) continue;
+    if (!prompt.completion) {
+      unanswered.push_back(prompt.number);
+    } else if (prompt.candidate == 0) {
+      without_candidate.push_back(prompt.number);
+    }
+  }
+  // Candidates first: workers evaluate them while the generator is asked for the rest.
+  if (!without_candidate.empty()) return decision::MakeCandidates{std::move(without_candidate)};
+  if (!unanswered.empty() && !exhausted) return decision::Ask{std::move(unanswered)};
+  const bool all_have_results = std::all_of(facts.candidates.begin(), facts.candidates.end(),
+                                            [&](const StoredCandidate& c) { return c.round != round || c.result; });
+  if (!all_have_results) return decision::Wait{};
+  return std::nullopt;
+}
+
+std::optional<std::string> TargetReached(const JobFacts& facts) {
+  const StoredCandidate* incumbent = FindCandidate(facts, facts.incumbent);
+  if (incumbent == nullptr) return std::nullopt;
+  const double best_us = incumbent->result->measurement().latency_us();
+  const double baseline_us = facts.baseline->measurement().latency_us();
+  const v1::JobOptions& options = facts.job.options();
+  if (options.target_speedup() > 0 && baseline_us / best_us >= options.target_speedup()) {
+    return fmt::format("The target speed-up of {:.2f} is reached: {:.2f} ({:.4g} us; the baseline takes {:.4g} us).",
+                       options.target_speedup(), baseline_us / best_us, best_us, baseline_us);
+  }
+  if (options.target_latency_us() > 0 && best_us <= options.target_latency_us()) {
+    return fmt::format("The target latency of {:.4g} us is reached: {:.4g} us.", options.target_latency_us(), best_us);
+  }
+  return std::nullopt;
+}
+
+// Why the job is over now that `round` is complete; nullopt: it goes on.
+std::optional<std::string> ReasonToStop(const JobFacts& facts, int round, bool exhausted) {
+  if (auto reached = TargetReached(facts)) return reached;
+  if (round >= RoundCountMax(facts.job)) {
+    return fmt::format("All {} rounds are done.", RoundCountMax(facts.job));
+  }
+  const StoredCandidate* incumbent = FindCandidate(facts, facts.incumbent);
+  const int rounds_without_progress = round - (incumbent == nullptr ? 0 : incumbent->round);
+  const auto patience = static_cast<int>(facts.job.options().patience_rounds());
+  if (patience > 0 && rounds_without_progress >= patience) {
+    return fmt::format("{} rounds in a row brought nothing faster: the patience of the job is used up.",
+                       rounds_without_progress);
+  }
+  if (exhausted) return fmt::format("The generator has nothing more to propose after {} rounds.", round);
+  return std::nullopt;
+}
+
+decision::End OutOfTime(const JobFacts& facts) {
+  return {v1::Job::FINISHED, fmt::format("The job's time of {:.6g} s is used up, in round {}.",
+                                         facts.job.options().wall_seconds_max(), CurrentRound(facts))};
+}
+
+}  // namespace
+
+Decision Decide(const JobFacts& facts, absl::Time now, bool exhausted) {
+  const bool out_of_time = now >= WallDeadline(facts.job);
+  if (!facts.baseline) {
+    if (out_of_time) return OutOfTime(facts);
+    if (facts.baseline_evaluation == 0) return decision::EvaluateBaseline{};
+    return decision::Wait{};
+  }
+  if (!IsRight(*facts.baseline)) return BaselineFailed(facts);
+
+  const int round = CurrentRound(facts);
+  if (round > 0) {
+    if (!out_of_time) {
+      if (auto within_round = DecideWithinRound(facts, round, exhausted)) return *std::move(within_round);
+    }
+    if (auto promotion = DecidePromotion(facts, round, /*may_wait=*/!out_of_time)) return *std::move(promotion);
+  }
+  if (out_of_time) return OutOfTime(facts);
+  if (auto reason = ReasonToStop(facts, round, exhausted)) return decision::End{v1::Job::FINISHED, *std::move(reason)};
+  return decision::StartRound{round + 1, PlanPrompts(facts, round)};
+}
+
+absl::Time WallDeadline(const v1::Job& job) {
+  const double seconds = job.options().wall_seconds_max();
+  if (!(seconds > 0)) return absl::InfiniteFuture();
+  return absl::FromUnixMicros(job.created_at_us()) + absl::Seconds(seconds);
+}
+
+bool IsRight(const v1::Evaluation& evaluation) {
+  return evaluation.outcome() == v1::MEASURED && evaluation.measurement().latency_us() > 0;
+}
+
+const StoredCandidate* FindCandidate(const JobFacts& facts, int number) {
+  const auto found = std::lower_bound(facts.candidates.begin(), facts.candidates.end(), number,
+                                      [](const StoredCandidate& c, int n) { return c.number < n; });
+  return found != facts.candidates.end() && found->number == number ? &*found : nullptr;
+}
+
+}  // namespace fsr
