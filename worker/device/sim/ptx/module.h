@@ -13,10 +13,12 @@ enum class StateSpace { kRegister, kGlobal, kShared, kLocal, kConst, kParam, kGe
 
 struct Operand {
   enum class Kind {
-    kRegister,   // %r1, %p2, and special registers such as %tid.x, %laneid, %clock64: name
+    kRegister,   // %r1, %p2, and special registers such as %tid.x, %laneid, %clock64: name. A register declared in an
+                 //   inner { } has a name of its own, such as "p#3"; a selector stays behind ("%r1.h0")
     kImmediate,  // integer or float literal: bits, is_float
     kSymbol,     // a variable, function or label name, optionally + offset
-    kAddress,    // [base + offset], base a register or symbol (is_symbol_base), or absolute (name empty)
+    kAddress,    // [base + offset], base a register or symbol (is_symbol_base), or absolute (name empty). What follows
+                 //   the base in the brackets, such as the coordinates of a tensor copy: elements
     kVector,     // {a, b, c, d}: elements
     kSink,       // _
   };
@@ -28,7 +30,7 @@ struct Operand {
   uint64_t bits = 0;      // kImmediate: integer value, or the bits of a double (float literals are kept as double
   bool is_float = false;  //   bits; 0f… literals are widened exactly)
   std::vector<Operand> elements;
-  std::string second;  // setp's p|q, shfl's d|p: the second destination register, on the first operand
+  std::string second;  // setp's p|q, shfl's d|p: the second destination register, on the first operand; empty for _
 };
 
 struct Instruction {
@@ -37,12 +39,12 @@ struct Instruction {
   std::string full;                    // "ld.global.nc.v4.f32"
   std::optional<Operand> guard;        // @%p1 or @!%p1
   std::vector<Operand> operands;       // destination first, as written; for call: see CallTarget
-  // call only: (returns), function, (arguments)
+  // call only: (returns), function or the register of an indirect call, (arguments)
   std::string callee;
   std::vector<std::string> call_returns, call_arguments;
   uint32_t ptx_line = 0;
   uint32_t source_line = 0;  // by .loc, of the file that is source_file; 0 where unknown
-  uint32_t source_file = 0;  // .file index; for inlined code the outermost position in the candidate's own file
+  uint32_t source_file = 0;  // .file index; for inlined code the innermost position in the candidate's own file
 };
 
 // A variable: global, const, shared, local, a function's parameter, or a .param declared in a body.
@@ -54,8 +56,8 @@ struct Variable {
   uint32_t vector_width = 1;   // .v2, .v4
   uint64_t element_count = 1;  // product of the dimensions; 0 for `extern .shared x[]`
   uint32_t alignment = 1;
-  std::vector<uint8_t> initial;  // little-endian; empty: zeros
-  // Addresses of other symbols within the initial value: byte offset -> symbol (+ addend).
+  std::vector<uint8_t> initial;  // little-endian, from the start; zeros up to bytes() (all zeros if empty)
+  // Addresses of other symbols, 8 bytes each, within the initial value: byte offset -> symbol (+ addend).
   struct Relocation {
     uint64_t offset;
     std::string symbol;
