@@ -1,0 +1,3 @@
+#include "client/commands.h"
+
+int main(int argc, char** argv) { return fsr::ClientMain(argc, argv); }
