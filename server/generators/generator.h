@@ -24,6 +24,8 @@ struct Completion {
 class Generator {
  public:
   virtual ~Generator() = default;
+  // How many candidates a round has where the job asks for no number; 0: no opinion.
+  virtual int candidates_per_round_default() const { return 0; }
   // Answers each of `prompts` (all of one round, all unanswered) and hands each answer to `deliver` as soon as it is
   // there: it is then stored. `facts` is all that is known about the job, measurements included.
   // OUT_OF_RANGE: there is nothing more to propose (those delivered before still count). UNAVAILABLE: try again later;
