@@ -64,6 +64,7 @@ struct LaunchReport {
   // A simulator's estimate for the whole plan, fills included; nullopt on a GPU.
   std::optional<v1::Measurement> estimate;
   std::vector<v1::Counter> counters;  // a simulator's counts
+  std::vector<std::string> hints;     // of a simulator's cost model for the whole plan, in plain words; may be empty
   // Thread-level executions by full PTX opcode ("ld.global.nc.v4.f32"); empty on a GPU.
   std::map<std::string, uint64_t> executed_instructions;
 };

@@ -2,10 +2,14 @@
 // whole output against the oracle's, which exists only after the candidate has run.
 #pragma once
 
+#include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/clock.h"
 #include "common/launch_plan.h"
 #include "fsr/v1/evaluation.pb.h"
 #include "worker/device/device.h"
@@ -21,18 +25,22 @@ struct LoadableKernel {
 struct JudgeOptions {
   uint64_t seed = 0;
   absl::Duration run_limit = absl::Seconds(10);
-  bool stop_at_first_failure = true;
+  bool stop_at_first_failure = true;  // on a GPU, a fault ends the judging in any case
+  Clock* clock = SystemClock();       // for CaseResult.seconds only
 };
 
 // The results of the cases in order (those after the first failure are missing if stop_at_first_failure). The last
 // case judged is the measured one.
+//
+// A case whose outputs have no element at all (a size of 0) is right without a launch. Where an output has elements, a
+// plan that Resolve refuses, such as a grid of 0 blocks, is a LAUNCH_ERROR.
 struct Judgement {
   v1::Outcome outcome = v1::OUTCOME_UNSPECIFIED;  // MEASURED: right on every case
   std::vector<v1::CaseResult> cases;
   std::map<std::string, uint64_t> executed_instructions;  // summed over cases
 };
 
-// INTERNAL if the oracle itself fails: that is the task's fault, and the message says so.
+// INTERNAL if the oracle itself fails: that is the task's fault, and the message names task and case.
 absl::StatusOr<Judgement> Judge(Device& device, const v1::Task& task, const LoadableKernel& candidate,
                                 const LoadableKernel& oracle, const JudgeOptions& options);
 
