@@ -94,6 +94,10 @@ class Device {
   // After a failure the device may be unusable (a GPU's sticky error): the process then ends itself.
   virtual absl::StatusOr<LaunchReport> Run(DeviceModule& module, const ResolvedPlan& plan,
                                            std::span<DeviceBuffer* const> buffers, const RunOptions& options) = 0;
+
+  // True after a failure that the device cannot recover from in this process (a sticky error, a kernel still running):
+  // nothing works any more, the process ends itself and a new one takes over.
+  virtual bool broken() const { return false; }
 };
 
 // Opens "sim:PROFILE" or "cuda:N". INVALID_ARGUMENT names the known profiles; UNAVAILABLE says what a GPU needs.
