@@ -31,7 +31,20 @@ inline constexpr int kTunableValuesMax = 64;
 inline constexpr int kScratchBuffersMax = 16;
 inline constexpr int kLaunchesMax = 32;
 inline constexpr int kTensorMapsMax = 8;
+inline constexpr int kFillsMax = 32;
+inline constexpr int kOptionsMax = 16;
+inline constexpr int kTensorMapRankMax = 5;
+inline constexpr int kLaunchArgumentsMax = 64;
+inline constexpr int kShapeRankMax = 8;
 inline constexpr int64_t kBufferBytesMax = int64_t{32} << 30;
+
+// What `option` accepts; an entry that ends in "=" takes a number, within kMaxRegistersMin and kMaxRegistersMax.
+inline constexpr std::string_view kAllowedCompileOptions[] = {
+    "--use_fast_math",  "--ftz=true",        "--ftz=false", "--prec-div=true", "--prec-div=false",
+    "--prec-sqrt=true", "--prec-sqrt=false", "--fmad=true", "--fmad=false",    "--extra-device-vectorization",
+    "--restrict",       "--std=c++17",       "--std=c++20", "--maxrregcount="};
+inline constexpr int64_t kMaxRegistersMin = 16;
+inline constexpr int64_t kMaxRegistersMax = 255;
 
 struct Tunable {
   std::string name;
@@ -84,13 +97,14 @@ struct LaunchPlan {
 };
 
 // Reads all `// fsr:` lines of `source` and checks names against `task`. `fixed_launch_from`: for tasks with a FIXED
-// launch, the baseline's plan, whose launches are used; a candidate's own launch, scratch or tensor_map lines are then
-// errors.
+// launch, the baseline's plan, whose launches, scratch buffers and tensor maps are used, with its tunables at their
+// defaults; a candidate's own launch, scratch or tensor_map lines are then errors unless they say the same. Fills and
+// options stay the candidate's own. The error has a line for every malformed line.
 absl::StatusOr<LaunchPlan> ParseLaunchPlan(std::string_view source, const v1::Task& task,
                                            const LaunchPlan* fixed_launch_from = nullptr);
 
 // The same source with the given tunables pinned: each `tune` line keeps only the chosen value. INVALID_ARGUMENT if a
-// name is not tunable in `source`.
+// name is not tunable in `source`, or the value is not one of those it lists.
 absl::StatusOr<std::string> PinTunables(std::string_view source, const std::map<std::string, int64_t>& values);
 
 // What the compiler must be told: tunables' defaults as "-DNAME=value", then the plan's options.
@@ -143,6 +157,12 @@ struct ResolvedPlan {
   std::vector<ResolvedLaunch> launches;
   std::vector<ResolvedTensorMap> tensor_maps;
 };
+
+// The task's SIZE parameters by name. INVALID_ARGUMENT if `which` lacks one.
+absl::StatusOr<SizeBindings> BindSizes(const v1::Task& task, const v1::Case& which);
+
+// The task's buffer parameters in order, without scratch.
+absl::StatusOr<std::vector<ResolvedBuffer>> ResolveParameters(const v1::Task& task, const v1::Case& which);
 
 // Sizes and scalars come from `which`. Checks what holds on every device (grid and block at least 1 and within the
 // architecture's limits, byte counts within kBufferBytesMax); the device checks the rest.
