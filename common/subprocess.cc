@@ -2,10 +2,10 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -97,7 +97,7 @@ absl::StatusOr<std::string> FindProgram(const std::string& name) {
     // Absolute, so that working_folder does not change which file is meant.
     char resolved[PATH_MAX];
     if (access(name.c_str(), F_OK) != 0 || realpath(name.c_str(), resolved) == nullptr) return missing("");
-    return name.front() == '/' ? name : std::string(resolved);
+    return std::string(resolved);
   }
   const char* path = getenv("PATH");
   std::string_view rest = path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path;
@@ -257,7 +257,8 @@ Subprocess::~Subprocess() {
 std::optional<ExitStatus> Subprocess::Wait(absl::Duration timeout) {
   if (ended_) return ended_;
   const absl::Time deadline = absl::Now() + timeout;
-  Descriptor process(pidfd_open(pid_, 0));
+  // Not pidfd_open(): the header of glibc 2.36 declares it without C linkage.
+  Descriptor process(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
   for (;;) {
     siginfo_t info = {};
     if (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid_) break;

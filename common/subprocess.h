@@ -24,7 +24,8 @@ struct ExitStatus {
   std::string Describe() const;
 };
 
-// Not safe for concurrent use. Neither copied nor moved: the destructor owns the process.
+// Not safe for concurrent use; not for use in a process forked without exec. Neither copied nor moved: the destructor
+// owns the process.
 //
 // Usage:
 //   ASSIGN_OR_RETURN(auto child, Subprocess::Start({.argv = {"/bin/cat"}, .connect_channel = true}));
@@ -34,14 +35,14 @@ struct ExitStatus {
 class Subprocess {
  public:
   struct Options {
-    std::vector<std::string> argv;                   // argv[0] is a path, or a name looked up in PATH
-    std::map<std::string, std::string> environment;  // added to ours; an empty value removes the name
-    bool clear_environment = false;                  // start from an empty environment instead of ours
+    std::vector<std::string> argv = {};                   // argv[0] is a path, or a name looked up in PATH
+    std::map<std::string, std::string> environment = {};  // added to ours; an empty value removes the name
+    bool clear_environment = false;                       // start from an empty environment instead of ours
     // A stream socket pair: the child finds its end as file descriptor kChannelFd, the parent has channel_fd().
     bool connect_channel = false;
-    std::string stdout_path;  // empty: inherited; "/dev/null" works
-    std::string stderr_path;
-    std::string working_folder;            // empty: ours
+    std::string stdout_path = {};  // empty: inherited; "/dev/null" works
+    std::string stderr_path = {};
+    std::string working_folder = {};       // empty: ours
     uint64_t address_space_bytes_max = 0;  // RLIMIT_AS; 0: no limit (needed for CUDA)
     uint64_t cpu_seconds_max = 0;          // RLIMIT_CPU; 0: no limit
     uint64_t file_bytes_max = 0;           // RLIMIT_FSIZE; 0: no limit
