@@ -1,10 +1,13 @@
 // How fast is the kernel? Only right kernels are measured.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "worker/judge/judge.h"
+#include "worker/judge/measured_case.h"
 
 namespace fsr {
 
@@ -23,13 +26,16 @@ struct MeterReport {
   std::optional<LaunchReport::Failure> failure;
 };
 
-// The case that `device` is measured on: Task.measure_simulated on a simulator if there is one, else Task.measure.
-const v1::Case& MeasuredCase(const v1::Task& task, const v1::DeviceFacts& device);
+// kMeasured: what was seen on this device, where it was measured: what a kernel can hope for, so the share of the floor
+// is meant against it. kDataSheet: what no kernel can beat (a kernel that only reads may well beat a measured copy); a
+// time is impossible only below this one.
+enum class FloorRates { kMeasured, kDataSheet };
 
 // The least time in microseconds that the hardware allows for the case's work.
-absl::StatusOr<double> FloorMicroseconds(const v1::Task& task, const v1::Case& which, const v1::DeviceFacts& device);
+absl::StatusOr<double> FloorMicroseconds(const v1::Task& task, const v1::Case& which, const v1::DeviceFacts& device,
+                                         FloorRates rates = FloorRates::kMeasured);
 
-// On a simulator: the cost model's estimate. On a GPU: research-grade timing (worker/meter/cuda_meter.h).
+// On a simulator: the cost model's estimate. On a GPU: UNIMPLEMENTED.
 absl::StatusOr<MeterReport> Measure(Device& device, const v1::Task& task, const LoadableKernel& candidate,
                                     const LoadableKernel& oracle, const std::vector<MeterReference>& references,
                                     const JudgeOptions& options);
