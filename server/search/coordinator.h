@@ -1,34 +1,37 @@
 // Runs jobs: asks Decide what to do next, does it, stores it; nothing else remembers anything.
 #pragma once
 
-#include <map>
+#include <cstdint>
+#include <functional>
 #include <memory>
-#include <string>
-#include <thread>
 
 #include "absl/status/statusor.h"
 #include "common/clock.h"
 #include "server/generators/generator.h"
 #include "server/prompts/prompts.h"
-#include "server/search/decide.h"
 #include "server/store/store.h"
 
 namespace fsr {
 
-inline constexpr int kRunningJobsMax = 16;
+inline constexpr int kRunningJobsMax = 16;  // others wait, QUEUED
+inline constexpr uint32_t kRoundsMax = 10'000;
+inline constexpr uint32_t kCandidatesPerRoundMax = 256;
 
 // Safe for concurrent use.
 class Coordinator {
  public:
   struct Options {
     PromptTemplates templates;
-    // Called once a job runs; default NewGenerator.
+    // Called when a job is handed in, to check it, and when it runs; default NewGenerator.
     std::function<absl::StatusOr<std::unique_ptr<Generator>>(const v1::GeneratorSpec&, const v1::Task&)> new_generator;
     std::function<uint64_t()> new_seed;  // default RandomSeed
+    int running_jobs_max = kRunningJobsMax;
   };
   // REQUIRES: `store` and `clock` outlive it.
   Coordinator(Store* store, Clock* clock, Options options);
-  ~Coordinator();  // Stop
+  ~Coordinator();                            // Stop
+  Coordinator(const Coordinator&) = delete;  // owns threads
+  Coordinator& operator=(const Coordinator&) = delete;
 
   // Takes up every unfinished job of the store, and from then on new ones as they appear.
   void Start();

@@ -62,6 +62,7 @@ std::vector<PlannedPrompt> PlanPrompts(const JobFacts& facts, int last_round) {
   for (const StoredCandidate& candidate : facts.candidates) {
     if (planned.size() == count) break;
     if (candidate.round != last_round || candidate.duplicate_of != 0 || !candidate.result) continue;
+    if (IsRight(*candidate.result)) continue;  // a copy of the baseline: right, but nothing to go on from
     planned.push_back({BranchForFailure(candidate.result->outcome()), candidate.dialogue, candidate.number});
   }
   planned.resize(count);  // fresh TASK prompts

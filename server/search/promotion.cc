@@ -36,11 +36,13 @@ Standing StandingOf(const v1::Evaluation& candidate, const v1::Evaluation& incum
   }
 }
 
-// The right candidates with a measurement of their own, fastest first. A duplicate of an earlier one has lost already.
+// The right candidates with an evaluation of their own, fastest first. A duplicate of an earlier one has lost already,
+// and a copy of the baseline is nothing new.
 std::vector<const StoredCandidate*> RightOnes(const JobFacts& facts, int round) {
   std::vector<const StoredCandidate*> right;
   for (const StoredCandidate& candidate : facts.candidates) {
-    if (candidate.round == round && candidate.duplicate_of == 0 && candidate.result && IsRight(*candidate.result)) {
+    if (candidate.round == round && candidate.duplicate_of == 0 && candidate.evaluation != 0 && candidate.result &&
+        IsRight(*candidate.result)) {
       right.push_back(&candidate);
     }
   }

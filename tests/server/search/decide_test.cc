@@ -204,6 +204,15 @@ TEST_CASE("a round promotes at most one, and a duplicate of an earlier candidate
   As<decision::StartRound>(DecideNow(again));
 }
 
+TEST_CASE("a copy of the baseline, answered without an evaluation of its own, is neither promoted nor a failure") {
+  JobFacts facts = FactsWithBaseline(2);
+  AddRound(&facts, 1, {Measured(100), Failed(v1::MISMATCH)});
+  facts.candidates[0].evaluation = 0;
+  const auto start = As<decision::StartRound>(DecideNow(facts));
+  CHECK(start.prompts[0].branch == v1::MISMATCH_FAILURE);
+  CHECK(start.prompts[1].branch == v1::TASK);
+}
+
 TEST_CASE("the job ends when its target is reached, and says by how much") {
   JobFacts facts = SecondRound({Failed(v1::MISMATCH), Failed(v1::MISMATCH)});
   facts.job.mutable_options()->set_target_speedup(2.0);

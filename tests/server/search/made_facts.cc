@@ -64,6 +64,7 @@ void AddRound(JobFacts* facts, int round, const std::vector<v1::Evaluation>& res
     candidate.round = round;
     candidate.prompt = prompt.number;
     candidate.dialogue = prompt.dialogue;
+    candidate.evaluation = 1 + candidate.number;
     candidate.result = result;
     facts->prompts.push_back(prompt);
     facts->candidates.push_back(candidate);
@@ -122,6 +123,7 @@ void FakeWorld::Do(const decision::MakeCandidates& make) {
     candidate.prompt = prompt.number;
     candidate.dialogue = prompt.dialogue;
     candidate.parent_candidate = prompt.parent_candidate;
+    candidate.evaluation = 1 + candidate.number;
     if (!facts_.candidates.empty() && random_.Below(6) == 0) {
       const StoredCandidate& twin = facts_.candidates[random_.Below(facts_.candidates.size())];
       candidate.duplicate_of = twin.duplicate_of == 0 ? twin.number : twin.duplicate_of;

@@ -1,0 +1,239 @@
+#include "server/search/job_runner.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <variant>
+#include <vector>
+
+#include "common/hash.h"
+#include "common/status.h"
+#include "common/status_macros.h"
+#include "common/task_loader.h"
+#include "server/generators/completion.h"
+#include "server/generators/utf8.h"
+
+namespace fsr {
+namespace {
+
+bool HasEnded(const v1::Job& job) { return job.state() != v1::Job::QUEUED && job.state() != v1::Job::RUNNING; }
+
+v1::Evaluation Refusal(const std::string& diagnosis) {
+  v1::Evaluation refused;
+  refused.set_outcome(v1::COMPILE_ERROR);
+  refused.set_signature("answer_without_code");
+  refused.set_diagnosis(diagnosis);
+  return refused;
+}
+
+std::string SourceHash(const std::string& source) { return Sha256Hex(NormalizedSource(source)); }
+
+// A copy of the baseline is answered from the baseline's evaluation.
+v1::Evaluation ResultOfBaselineCopy(const v1::Evaluation& baseline) {
+  v1::Evaluation result = baseline;
+  result.set_diagnosis("The code is that of the baseline, whose evaluation answers for it.");
+  result.clear_comparisons();
+  v1::Comparison* comparison = result.add_comparisons();
+  comparison->set_against(v1::Comparison::BASELINE);
+  comparison->set_verdict(v1::SAME);
+  comparison->set_ratio(1);
+  comparison->set_ratio_low(1);
+  comparison->set_ratio_high(1);
+  comparison->set_other_latency_us(baseline.measurement().latency_us());
+  return result;
+}
+
+bool SamePrompt(const PlannedPrompt& a, const PlannedPrompt& b) {
+  return a.branch == b.branch && a.dialogue == b.dialogue && a.parent_candidate == b.parent_candidate;
+}
+
+}  // namespace
+
+void JobRunner::Run() {
+  while (true) {
+    // The version is read before all else: what changes after this, a stop among it, ends the waits below.
+    const uint64_t seen = store_.changes().Version();
+    if (stopping_) return;
+    absl::StatusOr<JobFacts> facts = store_.LoadFacts(job_);
+    if (absl::IsNotFound(facts.status())) return;
+    if (facts.ok() && HasEnded(facts->job)) return;
+    const absl::Status status = facts.ok() ? Step(*facts, seen) : facts.status();
+    if (status.ok()) {
+      store_backoff_ = absl::ZeroDuration();
+      continue;
+    }
+    if (IsOver()) return;  // it was cancelled under our hands
+    // Not the job's fault: it stays, and goes on when the store works again.
+    spdlog::warn("Job {} has to wait, since the store does not work: {}", job_, MessageOf(status));
+    Pause(&store_backoff_, absl::InfiniteFuture());
+  }
+}
+
+absl::Status JobRunner::Step(const JobFacts& facts, uint64_t seen) {
+  if (facts.job.state() == v1::Job::QUEUED) return store_.StartJob(job_);
+  if (generator_ == nullptr) {
+    auto generator = options_.new_generator(facts.job.generator(), facts.task);
+    if (!generator.ok()) return Fail(MessageOf(generator.status()));
+    generator_ = *std::move(generator);
+  }
+  const Decision decided = Decide(facts, clock_.Now(), exhausted_);
+  if (std::holds_alternative<decision::Wait>(decided)) {
+    store_.changes().AwaitChange(seen, WallDeadline(facts.job));
+    return absl::OkStatus();
+  }
+  return std::visit(
+      [&](const auto& what) -> absl::Status {
+        if constexpr (std::is_same_v<std::decay_t<decltype(what)>, decision::Wait>) {
+          return absl::OkStatus();
+        } else {
+          return Do(facts, what);
+        }
+      },
+      decided);
+}
+
+v1::EvaluationSpec JobRunner::SpecFor(const JobFacts& facts, const std::string& source) const {
+  v1::EvaluationSpec spec;
+  spec.set_source(source);
+  spec.set_seed(options_.new_seed());
+  *spec.mutable_limits() = facts.job.options().limits();
+  return spec;
+}
+
+v1::EvaluationSpec JobRunner::CandidateSpec(const JobFacts& facts, const std::string& source) const {
+  v1::EvaluationSpec spec = SpecFor(facts, source);
+  v1::Reference* baseline = spec.add_references();
+  baseline->set_against(v1::Comparison::BASELINE);
+  baseline->set_source(facts.task.baseline_source());
+  if (const StoredCandidate* best = FindCandidate(facts, facts.incumbent)) {
+    v1::Reference* incumbent = spec.add_references();
+    incumbent->set_against(v1::Comparison::INCUMBENT);
+    incumbent->set_source(best->source);
+  }
+  return spec;
+}
+
+absl::Status JobRunner::Do(const JobFacts& facts, const decision::EvaluateBaseline&) {
+  return store_.EnqueueBaseline(job_, SpecFor(facts, facts.task.baseline_source()));
+}
+
+absl::Status JobRunner::Do(const JobFacts& facts, const decision::StartRound& start) {
+  const auto templates = options_.templates.With(facts.prompt_templates);
+  if (!templates.ok()) return Fail(MessageOf(templates.status()));
+  std::vector<NewPrompt> prompts;
+  for (size_t i = 0; i < start.prompts.size(); ++i) {
+    const PlannedPrompt& planned = start.prompts[i];
+    if (i > 0 && SamePrompt(planned, start.prompts[i - 1])) {
+      prompts.push_back(prompts.back());
+      continue;
+    }
+    auto written = WritePrompt(*templates, facts, planned, facts.baseline->measurement().device());
+    if (!written.ok()) return Fail(MessageOf(written.status()));
+    prompts.push_back({planned.branch, planned.dialogue, planned.parent_candidate, std::move(written->system_text),
+                       std::move(written->user_text)});
+  }
+  return store_.StartRound(job_, start.round, prompts);
+}
+
+absl::Status JobRunner::Do(const JobFacts& facts, const decision::Ask& ask) {
+  std::vector<StoredPrompt> prompts;
+  for (const StoredPrompt& prompt : facts.prompts) {
+    if (std::find(ask.prompts.begin(), ask.prompts.end(), prompt.number) != ask.prompts.end())
+      prompts.push_back(prompt);
+  }
+  absl::Status stored;
+  const absl::Status answered = generator_->Answer(facts, prompts, [&](int prompt, const Completion& completion) {
+    std::string text = ToUtf8(completion.text);
+    if (text.size() > kCompletionBytesMax) text.resize(kCompletionBytesMax);
+    stored = store_.StoreCompletion(job_, prompt, ToUtf8(text), ToUtf8(completion.change));
+    if (stored.ok() && stopping_) return absl::CancelledError("The coordinator is stopping.");
+    return stored;
+  });
+  RETURN_IF_ERROR(stored);
+  if (stopping_) return absl::OkStatus();
+  if (answered.ok()) {
+    generator_backoff_ = absl::ZeroDuration();
+    return absl::OkStatus();
+  }
+  if (absl::IsOutOfRange(answered)) {
+    exhausted_ = true;
+    return absl::OkStatus();
+  }
+  if (absl::IsUnavailable(answered)) {
+    spdlog::warn("{}: the generator is asked again later: {}", facts.job.name(), MessageOf(answered));
+    Pause(&generator_backoff_, WallDeadline(facts.job));
+    return absl::OkStatus();
+  }
+  return Fail(fmt::format("The generator \"{}\" failed: {}", facts.job.generator().name(), MessageOf(answered)));
+}
+
+absl::Status JobRunner::Do(const JobFacts& facts, const decision::MakeCandidates& make) {
+  std::map<std::string, int> known;  // hash -> the first candidate with it
+  for (const StoredCandidate& candidate : facts.candidates) {
+    if (!candidate.source_hash.empty() && candidate.duplicate_of == 0) {
+      known.try_emplace(candidate.source_hash, candidate.number);
+    }
+  }
+  const std::string baseline_hash = SourceHash(facts.task.baseline_source());
+  std::set<std::string> made;
+  for (const StoredPrompt& prompt : facts.prompts) {
+    if (std::find(make.prompts.begin(), make.prompts.end(), prompt.number) == make.prompts.end()) continue;
+    NewCandidate candidate;
+    candidate.prompt = prompt.number;
+    const auto code = FindCode(*prompt.completion);
+    if (const auto* without_code = std::get_if<AnswerWithoutCode>(&code)) {
+      candidate.refused = Refusal(without_code->diagnosis);
+      RETURN_IF_ERROR(store_.AddCandidate(job_, candidate));
+      continue;
+    }
+    candidate.source = std::get<std::string>(code);
+    candidate.source_hash = SourceHash(candidate.source);
+    // The number of a twin made just now is known only after the next look at the facts.
+    if (!made.insert(candidate.source_hash).second) continue;
+    const auto twin = known.find(candidate.source_hash);
+    if (twin != known.end()) {
+      candidate.duplicate_of = twin->second;
+    } else if (candidate.source_hash == baseline_hash) {
+      candidate.refused = ResultOfBaselineCopy(*facts.baseline);
+    } else {
+      candidate.spec = CandidateSpec(facts, candidate.source);
+    }
+    RETURN_IF_ERROR(store_.AddCandidate(job_, candidate));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status JobRunner::Do(const JobFacts& facts, const decision::Remeasure& remeasure) {
+  const StoredCandidate* candidate = FindCandidate(facts, remeasure.candidate);
+  return store_.Remeasure(job_, remeasure.candidate, CandidateSpec(facts, candidate->source));
+}
+
+absl::Status JobRunner::Do(const JobFacts& /*facts*/, const decision::Promote& promote) {
+  return store_.Promote(job_, promote.candidate);
+}
+
+absl::Status JobRunner::Do(const JobFacts& facts, const decision::End& end) {
+  spdlog::info("{} ends as {}: {}", facts.job.name(), v1::Job::State_Name(end.state), end.reason);
+  return store_.EndJob(job_, end.state, end.reason);
+}
+
+void JobRunner::Pause(absl::Duration* backoff, absl::Time deadline) {
+  *backoff = std::clamp(*backoff * 2, kBackoffMin, kBackoffMax);
+  const absl::Time until = std::min(deadline, clock_.Now() + *backoff);
+  while (true) {
+    const uint64_t seen = store_.changes().Version();
+    if (clock_.Now() >= until || IsOver()) return;
+    store_.changes().AwaitChange(seen, until);
+  }
+}
+
+bool JobRunner::IsOver() {
+  if (stopping_) return true;
+  const auto unfinished = store_.UnfinishedJobs();
+  return unfinished.ok() && std::find(unfinished->begin(), unfinished->end(), job_) == unfinished->end();
+}
+
+}  // namespace fsr
