@@ -65,12 +65,13 @@ absl::Status SqliteStatus(const SQLite::Exception& error, const std::string& pat
 
 absl::Status Database::ToStatus(const SQLite::Exception& error) const { return SqliteStatus(error, path_); }
 
-absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::filesystem::path& path, int64_t bytes_max) {
+absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::filesystem::path& path,
+                                                         const Store::Options& options) {
   if (path != ":memory:" && path.has_parent_path()) RETURN_IF_ERROR(MakeFolders(path.parent_path()));
   try {
     SQLite::Database connection(path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE,
-                                static_cast<int>(absl::ToInt64Milliseconds(kBusyTimeout)));
-    const absl::Status prepared = SetUp(connection, bytes_max);
+                                static_cast<int>(absl::ToInt64Milliseconds(options.busy_timeout)));
+    const absl::Status prepared = SetUp(connection, options.database_bytes_max);
     if (!prepared.ok()) return WithContext(fmt::format("the database {}", path.string()), prepared);
     return std::unique_ptr<Database>(new Database(path.string(), std::move(connection)));
   } catch (const SQLite::Exception& error) {

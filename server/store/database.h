@@ -25,16 +25,16 @@
 #include "absl/time/time.h"
 #include "fmt/format.h"
 #include "google/protobuf/message_lite.h"
+#include "server/store/store.h"
 
 namespace fsr {
-
-inline constexpr absl::Duration kBusyTimeout = absl::Seconds(5);  // another program, such as a backup, holds the lock
 
 // Safe for concurrent use: one connection behind one mutex.
 class Database {
  public:
-  // Open, pragmas, migrations. See Store::Open for errors; `bytes_max` 0: no limit of ours.
-  static absl::StatusOr<std::unique_ptr<Database>> Open(const std::filesystem::path& path, int64_t bytes_max);
+  // Open, pragmas, migrations. See Store::Open for errors.
+  static absl::StatusOr<std::unique_ptr<Database>> Open(const std::filesystem::path& path,
+                                                        const Store::Options& options);
 
   // Runs `body(SQLite::Database&)`, which answers a Status or a StatusOr, in one transaction: committed if the answer
   // is OK, otherwise undone. `changed` says whether anything was written.

@@ -11,7 +11,7 @@
 namespace fsr {
 
 absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::filesystem::path& path, Clock* clock, Options options) {
-  ASSIGN_OR_RETURN(auto database, Database::Open(path, options.database_bytes_max));
+  ASSIGN_OR_RETURN(auto database, Database::Open(path, options));
   return std::unique_ptr<Store>(new Store(std::make_unique<Impl>(std::move(database), clock, options)));
 }
 

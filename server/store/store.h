@@ -92,12 +92,12 @@ struct NewPrompt {
 
 struct NewCandidate {
   int prompt = 0;
-  std::string source;
-  std::string source_hash;
+  std::string source = "";
+  std::string source_hash = "";
   int duplicate_of = 0;
   // Neither a duplicate nor refused: what to evaluate (its task field is left empty, the job's task is used).
-  std::optional<v1::EvaluationSpec> spec;
-  std::optional<v1::Evaluation> refused;  // e.g. no code in the answer
+  std::optional<v1::EvaluationSpec> spec = std::nullopt;
+  std::optional<v1::Evaluation> refused = std::nullopt;  // e.g. no code in the answer
 };
 
 // How an attempt ended that brought no result.
@@ -110,7 +110,8 @@ class Store {
  public:
   struct Options {
     int queued_evaluations_max = kQueuedEvaluationsMax;
-    int64_t database_bytes_max = 0;  // the database never grows beyond it; 0: as far as the disk goes
+    int64_t database_bytes_max = 0;                  // the database never grows beyond it; 0: as far as the disk goes
+    absl::Duration busy_timeout = absl::Seconds(5);  // while another program, such as a backup, holds the lock
   };
   // Opens or makes the database and brings it to the newest schema. FAILED_PRECONDITION if it is newer than this
   // program (it is then left untouched), or if it is not a database of fsr. Makes the folders above it. ":memory:"
