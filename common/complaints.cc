@@ -1,5 +1,7 @@
 #include "common/complaints.h"
 
+#include <sstream>
+
 #include "common/status.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
@@ -15,7 +17,9 @@ void Complaints::Add(const absl::Status& status) {
 }
 
 void Complaints::AddWithContext(std::string_view context, const absl::Status& status) {
-  Add(WithContext(context, status));
+  if (status.ok()) return;
+  std::istringstream lines(MessageOf(status));
+  for (std::string line; std::getline(lines, line);) Add(fmt::format("{}: {}", context, line));
 }
 
 absl::Status Complaints::ToStatus() const {

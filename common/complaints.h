@@ -16,6 +16,7 @@ class Complaints {
   void Add(std::string_view complaint);
   // The status's message, if it is an error.
   void Add(const absl::Status& status);
+  // The same with `context` and ": " before each line of the message.
   void AddWithContext(std::string_view context, const absl::Status& status);
 
   bool empty() const { return count_ == 0; }

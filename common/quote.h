@@ -10,4 +10,7 @@ namespace fsr {
 // in protobuf strings, which must be UTF-8, and land on terminals.
 std::string Quoted(std::string_view text);
 
+// Whether `text` may go into a protobuf string: no overlong forms, no surrogates, nothing beyond U+10FFFF.
+bool IsUtf8(std::string_view text);
+
 }  // namespace fsr
