@@ -110,20 +110,38 @@ absl::StatusOr<std::optional<LaunchReport::Failure>> Bench::AllocateScratch(Load
 absl::StatusOr<KernelRun> Bench::Run(LoadedKernel& kernel, PoisonKind poison, uint64_t poison_seed,
                                      const Device::RunOptions& options) {
   KernelRun run;
+  RETURN_IF_ERROR(Prepare(kernel, poison, poison_seed, run));
+  ASSIGN_OR_RETURN(run.report, device_.Run(*kernel.module, kernel.plan, BuffersOf(kernel), options));
+  if (!run.report.failure) RETURN_IF_ERROR(Collect(kernel, run));
+  return run;
+}
+
+absl::Status Bench::Prepare(LoadedKernel& kernel, PoisonKind poison, uint64_t poison_seed, KernelRun& run) {
   RETURN_IF_ERROR(WriteInputs());
-  RETURN_IF_ERROR(WritePoison(kernel, poison, poison_seed, run));
-  std::vector<DeviceBuffer*> in_order;
-  for (const auto& buffer : device_buffers_) in_order.push_back(buffer.get());
-  for (const auto& buffer : kernel.scratch) in_order.push_back(buffer.get());
-  ASSIGN_OR_RETURN(run.report, device_.Run(*kernel.module, kernel.plan, in_order, options));
-  if (!run.report.failure) {
-    ASSIGN_OR_RETURN(run.report.failure, CheckGuards(kernel));
-  }
+  return WritePoison(kernel, poison, poison_seed, run);
+}
+
+absl::Status Bench::Collect(LoadedKernel& kernel, KernelRun& run) {
+  ASSIGN_OR_RETURN(run.report.failure, CheckGuards(kernel));
   if (!run.report.failure) {
     ASSIGN_OR_RETURN(run.report.failure, CheckInputs());
   }
-  if (!run.report.failure) RETURN_IF_ERROR(ReadOutputs(run));
-  return run;
+  if (run.report.failure) return absl::OkStatus();
+  return ReadOutputs(run);
+}
+
+std::vector<DeviceBuffer*> Bench::BuffersOf(const LoadedKernel& kernel) const {
+  std::vector<DeviceBuffer*> in_order;
+  for (const auto& buffer : device_buffers_) in_order.push_back(buffer.get());
+  for (const auto& buffer : kernel.scratch) in_order.push_back(buffer.get());
+  return in_order;
+}
+
+absl::Status Bench::AdoptInputs() {
+  for (size_t i = 0; i < buffers_.size(); ++i) {
+    if (buffers_[i].role != v1::Parameter::OUTPUT) RETURN_IF_ERROR(device_buffers_[i]->Read(pristine_[i].bytes()));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<HostBuffer>> Bench::RunOracle(const LoadableKernel& oracle, uint64_t poison_seed,

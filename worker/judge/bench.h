@@ -70,6 +70,16 @@ class Bench {
   absl::StatusOr<KernelRun> Run(LoadedKernel& kernel, PoisonKind poison, uint64_t poison_seed,
                                 const Device::RunOptions& options);
 
+  // ---- The parts of Run, for a meter that launches in its own way between them ----
+  // Writes inputs, poisons outputs and scratch.
+  absl::Status Prepare(LoadedKernel& kernel, PoisonKind poison, uint64_t poison_seed, KernelRun& run);
+  // Checks guards and inputs and reads the outputs; sets run.report.failure if the kernel broke a rule.
+  absl::Status Collect(LoadedKernel& kernel, KernelRun& run);
+  // The buffers of the kernel's plan, by index.
+  std::vector<DeviceBuffer*> BuffersOf(const LoadedKernel& kernel) const;
+  // What the device's input buffers hold now becomes the pristine data.
+  absl::Status AdoptInputs();
+
   // The expected outputs for the inputs drawn last, by buffer. INTERNAL if the oracle fails in any way.
   absl::StatusOr<std::vector<HostBuffer>> RunOracle(const LoadableKernel& oracle, uint64_t poison_seed,
                                                     absl::Duration run_limit);

@@ -53,4 +53,13 @@ absl::StatusOr<double> FloorMicroseconds(const v1::Task& task, const v1::Case& w
   return std::max(memory_us, compute_us);
 }
 
+absl::StatusOr<double> ImpossibleBelowMicroseconds(const v1::Task& task, const v1::Case& which,
+                                                   const v1::DeviceFacts& device) {
+  v1::Task uncached = task;
+  // What is written may still lie in the L2 cache when the kernel ends: at most its size never reached memory.
+  uncached.mutable_work()->set_bytes(
+      task.work().bytes().empty() ? "" : fmt::format("max(0, ({}) - {})", task.work().bytes(), device.l2_bytes()));
+  return FloorMicroseconds(uncached, which, device, FloorRates::kDataSheet);
+}
+
 }  // namespace fsr

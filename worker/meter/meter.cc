@@ -1,6 +1,7 @@
 #include "worker/meter/meter.h"
 
-#include "fmt/format.h"
+#include "worker/device/cuda/cuda_device.h"
+#include "worker/meter/cuda_meter.h"
 #include "worker/meter/simulated_meter.h"
 
 namespace fsr {
@@ -9,9 +10,10 @@ absl::StatusOr<MeterReport> Measure(Device& device, const v1::Task& task, const 
                                     const LoadableKernel& oracle, const std::vector<MeterReference>& references,
                                     const JudgeOptions& options) {
   if (device.facts().simulated()) return MeasureSimulated(device, task, candidate, oracle, references, options);
-  return absl::UnimplementedError(fmt::format(
-      "this build judges kernels on {} but cannot time them; ask for judging only, or use a simulated device",
-      device.facts().name()));
+  if (auto* gpu = dynamic_cast<cuda::CudaDevice*>(&device)) {
+    return MeasureCuda(*gpu, task, candidate, oracle, references, options);
+  }
+  return absl::UnimplementedError("there is no meter for the device " + device.facts().name());
 }
 
 }  // namespace fsr

@@ -35,7 +35,12 @@ enum class FloorRates { kMeasured, kDataSheet };
 absl::StatusOr<double> FloorMicroseconds(const v1::Task& task, const v1::Case& which, const v1::DeviceFacts& device,
                                          FloorRates rates = FloorRates::kMeasured);
 
-// On a simulator: the cost model's estimate. On a GPU: UNIMPLEMENTED.
+// The time below which no kernel can have done the case's work: the data sheet's rates, and the L2 cache's size of the
+// bytes not counted.
+absl::StatusOr<double> ImpossibleBelowMicroseconds(const v1::Task& task, const v1::Case& which,
+                                                   const v1::DeviceFacts& device);
+
+// On a simulator: the cost model's estimate (simulated_meter.h). On a GPU: cuda_meter.h.
 absl::StatusOr<MeterReport> Measure(Device& device, const v1::Task& task, const LoadableKernel& candidate,
                                     const LoadableKernel& oracle, const std::vector<MeterReference>& references,
                                     const JudgeOptions& options);

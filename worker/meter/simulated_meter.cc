@@ -5,14 +5,13 @@
 #include "common/random.h"
 #include "common/status.h"
 #include "common/status_macros.h"
-#include "common/task_loader.h"
 #include "fmt/format.h"
 #include "worker/judge/bench.h"
 #include "worker/judge/measured_case.h"
 #include "worker/judge/output_check.h"
-#include "worker/judge/report.h"
 #include "worker/meter/resources.h"
 #include "worker/meter/verdict.h"
+#include "worker/meter/wrong_when_measured.h"
 
 namespace fsr {
 namespace {
@@ -74,17 +73,7 @@ absl::StatusOr<std::optional<LaunchReport::Failure>> SimulatedMeter::Check(const
                                                                            const std::vector<HostBuffer>& expected) {
   ASSIGN_OR_RETURN(OutputCheck check, CheckOutputs(bench, run, expected, nullptr));
   if (check.mismatches.empty()) return std::nullopt;
-  v1::CaseResult result;
-  result.set_name(NameOf(which_));
-  result.set_held_out(which_.held_out());
-  result.set_outcome(v1::MISMATCH);
-  for (v1::Mismatch& mismatch : check.mismatches) *result.add_mismatches() = std::move(mismatch);
-  LaunchReport::Failure failure;
-  failure.outcome = v1::MISMATCH;
-  failure.fault.set_kind("wrong_when_measured");
-  failure.fault.set_message("The kernel was right when judged and is wrong when measured, with other data. " +
-                            DescribeFailure(task_, result));
-  return failure;
+  return WrongWhenMeasured(task_, which_, std::move(check.mismatches));
 }
 
 absl::StatusOr<v1::Measurement> SimulatedMeter::Complete(v1::Measurement estimate) {
