@@ -74,7 +74,8 @@ absl::Status Dispatcher::ReleaseLost(absl::Time now) {
   for (const WorkerRegistry::Silent& worker : registry_.FindSilent(now)) {
     ASSIGN_OR_RETURN(const std::vector<Store::OpenAttempt> attempts, store_->OpenAttemptsOf(worker.worker_id));
     const std::string reason =
-        fmt::format("the worker was not heard of for {}", absl::FormatDuration(now - worker.last_contact));
+        fmt::format("the worker was not heard of for {}",
+                    absl::FormatDuration(absl::Trunc(now - worker.last_contact, absl::Milliseconds(1))));
     for (const auto& attempt : attempts) {
       spdlog::warn("evaluation {}, attempt {} on worker {}: {}", attempt.evaluation, attempt.attempt, worker.worker_id,
                    reason);

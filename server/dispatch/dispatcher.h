@@ -45,7 +45,7 @@ class Dispatcher {
     int returns_max = kReturnsMax;
     int workers_max = kWorkersMax;
     int long_polls_max = kLongPollsMax;
-    std::function<std::string()> new_lease_id;  // default: RandomHex(16)
+    std::function<std::string()> new_lease_id = nullptr;  // default: RandomHex(16)
   };
   // Leases that are open in the store stay so: their workers have a whole lease_lifetime from now to call.
   // REQUIRES: `store` and `clock` outlive it.
