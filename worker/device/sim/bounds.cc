@@ -35,6 +35,7 @@ class BoundsOfLaunch {
         architecture_(ArchitectureOf(device)),
         occupancy_(occupancy),
         totals_(totals),
+        sms_(std::max(device.sm_count(), 1u)),
         cycles_per_us_(std::max(device.sm_clock_mhz(), 1u)) {}
 
   Bounds Compute() {
@@ -97,7 +98,7 @@ class BoundsOfLaunch {
     const double work = totals_.l2_load_sectors +
                         totals_.store_sectors * (1 + (kPartialWriteCost - 1) * PartialWriteShare()) +
                         totals_.atomic_sectors * kAtomicSectorCost;
-    const double l2_cycles = work * kSectorBytes / (architecture_.l2_bytes_per_cycle_per_sm * device_.sm_count());
+    const double l2_cycles = work * kSectorBytes / (architecture_.l2_bytes_per_cycle_per_sm * sms_);
     return std::max(l2_cycles / cycles_per_us_, OnBusiestSm(sectors * kSectorBytes / kSmPortBytesPerCycle));
   }
 
@@ -123,7 +124,7 @@ class BoundsOfLaunch {
 
   double AtomicCycles() const {
     if (totals_.atomic_requests <= 0) return 0;
-    const double units = std::max(kAtomicUnitsPerSm * device_.sm_count(), 1.0);
+    const double units = std::max(kAtomicUnitsPerSm * sms_, 1.0);
     const double distinct =
         totals_.atomic_distinct_sectors > 0 ? totals_.atomic_distinct_sectors : kAtomicAddressesUsual;
     return std::max(totals_.atomic_same_address, totals_.atomic_sectors) / std::clamp(distinct, 1.0, units);
@@ -153,6 +154,7 @@ class BoundsOfLaunch {
   const Architecture& architecture_;
   const Occupancy& occupancy_;
   const LaunchTotals& totals_;
+  const double sms_;
   const double cycles_per_us_;
   Bounds bounds_;
 };

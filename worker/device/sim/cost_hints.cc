@@ -22,7 +22,7 @@ constexpr double kShareOfTimeMin = 0.1;  // a bound below it is not worth a hint
 constexpr double kAtomicLanesMany = 4;
 
 std::string Bytes(double bytes) {
-  if (bytes >= 10e9) return fmt::format("{:.1f} GB", bytes * 1e-9);
+  if (bytes >= 1e9) return fmt::format("{:.2f} GB", bytes * 1e-9);
   if (bytes >= 1e6) return fmt::format("{:.1f} MB", bytes * 1e-6);
   if (bytes >= 1024) return fmt::format("{:.4g} KiB", bytes / 1024);
   return fmt::format("{:.0f} B", bytes);
@@ -70,15 +70,17 @@ class Hints {
 
   void Launch() {
     if (view_.limited_by != "launch") return;
-    Add(2, fmt::format("The launch itself takes most of the {:.1f} us: only fewer launches would help.",
-                       view_.microseconds));
+    Add(2, fmt::format("Launching takes most of the {:.1f} us: only fewer launches would help.", view_.microseconds));
   }
 
   void Memory() {
     if (view_.limited_by != "memory") return;
-    Add(1, fmt::format("Limited by device memory: {} in {:.1f} us. Only fewer bytes help, or a device that moves more "
-                       "than {:.0f} GB/s.",
-                       Bytes(view_.bounds.dram_bytes), view_.microseconds, view_.device.memory_bandwidth_gb_per_s()));
+    Add(1, fmt::format("Limited by device memory: {} in {:.1f} us, {:.0f} % of the {:.0f} GB/s of the data sheet. Only "
+                       "fewer bytes would help much.",
+                       Bytes(view_.bounds.dram_bytes), view_.microseconds,
+                       100 * view_.bounds.dram_bytes / (view_.microseconds * 1e3) /
+                           std::max(view_.device.memory_bandwidth_gb_per_s(), 1.0),
+                       view_.device.memory_bandwidth_gb_per_s()));
   }
 
   void Coalescing(const Access& access) {
@@ -121,7 +123,10 @@ class Hints {
   void Residency() {
     const Occupancy& occupancy = view_.occupancy;
     if (occupancy.blocks_per_sm == 0) {
-      Add(3, fmt::format("A block does not fit on an SM: too many {}.", occupancy.limited_by));
+      Add(3, fmt::format("A block does not fit on an SM, by its {}: {} threads, {} registers a thread, {} of shared "
+                         "memory.",
+                         occupancy.limited_by, view_.shape.threads_per_block, view_.shape.registers_per_thread,
+                         Bytes(view_.shape.shared_bytes_per_block)));
       return;
     }
     const bool starved = view_.bounds.bytes_in_flight_share < kInFlightLow || view_.limited_by == "latency";
@@ -129,7 +134,7 @@ class Hints {
     if (totals_.waves < 1) {
       const uint32_t sms = view_.device.sm_count();
       Add(ShareOfTime(Bound::kLatency),
-          fmt::format("{:.0f} blocks of {} threads do not fill {} SMs: more threads, or more independent loads a "
+          fmt::format("{:.0f} block(s) of {} threads do not fill {} SMs: more threads, or more independent loads a "
                       "thread, would hide the latency of memory.",
                       totals_.blocks, view_.shape.threads_per_block, sms));
     } else if (occupancy.fraction < kOccupancyLow) {
@@ -142,13 +147,14 @@ class Hints {
 
   void Tail() {
     if (view_.limited_by == "launch") return;
-    const double idle = 1 - 1 / (totals_.busiest_sm_share * std::max(view_.device.sm_count(), 1u));
+    const double sms = std::max(view_.device.sm_count(), 1u);
+    const double idle = 1 - 1 / (totals_.busiest_sm_share * sms);
     if (idle < kTailShare) return;
     const double blocks_on_busiest = totals_.busiest_sm_share * totals_.blocks;
-    Add(idle / 2, fmt::format("{:.0f} blocks over {} SMs: the busiest SM does the work of {:.1f} blocks where {:.2f} "
-                              "would be even, {:.0f} % of the GPU waits.",
-                              totals_.blocks, view_.device.sm_count(), blocks_on_busiest,
-                              totals_.blocks / view_.device.sm_count(), 100 * idle));
+    Add(idle / 2,
+        fmt::format("{:.0f} blocks over {:.0f} SMs: the busiest SM does the work of {:.1f} blocks where {:.2f} "
+                    "would be even, {:.0f} % of the GPU waits.",
+                    totals_.blocks, sms, blocks_on_busiest, totals_.blocks / sms, 100 * idle));
   }
 
   void Divergence() {
@@ -173,11 +179,10 @@ class Hints {
 
   void Issue() {
     if (view_.limited_by != "issue") return;
-    Add(0.5, fmt::format("Limited by instructions: {:.3g} warp instructions, {:.1f} for each sector that is moved. "
-                         "Wider loads, unrolling and simpler indices leave fewer.",
-                         totals_.all_warp_instructions,
-                         totals_.all_warp_instructions /
-                             std::max(totals_.load_sectors + totals_.store_sectors + totals_.atomic_sectors, 1.0)));
+    const double sectors = totals_.load_sectors + totals_.store_sectors + totals_.atomic_sectors;
+    std::string text = fmt::format("Limited by instructions: {:.3g} warp instructions", totals_.all_warp_instructions);
+    if (sectors > 0) text += fmt::format(", {:.2f} for each sector moved", totals_.all_warp_instructions / sectors);
+    Add(0.5, text + ". Wider accesses, unrolling and simpler indices leave fewer.");
   }
 
   const CostView& view_;
