@@ -24,9 +24,12 @@ struct CompileRequest {
 // A kernel that does not compile is a result: `kernel` is empty and `log` says why.
 struct CompileResult {
   bool ok = false;
-  CompiledKernel kernel;   // only if ok
-  std::string log;         // compiler text, cut to kCompileLogBytesMax in the middle
-  bool timed_out = false;  // or used too much memory: `log` says which limit
+  CompiledKernel kernel = {};  // only if ok
+  std::string log = {};        // compiler text, cut to kCompileLogBytesMax in the middle
+  bool timed_out = false;      // or used too much memory: `log` says which limit
+  // Set if the file compiles but a launched name is no kernel of it (`ok` is then false): a sentence that says which
+  // kernels there are.
+  std::string launch_error = {};
   double seconds = 0;
 };
 
