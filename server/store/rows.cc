@@ -30,7 +30,7 @@ constexpr char kBest[] = R"sql(
 
 constexpr char kReadCandidate[] = R"sql(
   SELECT p.round, COALESCE(p.parent_candidate, 0), p.dialogue, c.source, c.source_hash, COALESCE(c.duplicate_of, 0),
-    c.evaluation_id, COALESCE(e.result, c.refused), c.was_incumbent, c.change, COALESCE(e.latency_us, 0)
+    c.evaluation_id, COALESCE(e.result, c.refused), c.was_incumbent, c.change
   FROM candidates c
     JOIN prompts p ON p.job_id = c.job_id AND p.number = c.prompt
     LEFT JOIN evaluations e ON e.id = c.evaluation_id
@@ -160,7 +160,9 @@ absl::StatusOr<v1::Candidate> ReadCandidate(SQLite::Database& database, const v1
   }
   candidate.set_incumbent(query.getColumn(8).getInt() != 0);
   candidate.set_change(query.getColumn(9).getString());
-  const double latency_us = query.getColumn(10).getDouble();
+  // A copy of the baseline has its result without an evaluation of its own.
+  const v1::Evaluation& evaluation = candidate.evaluation();
+  const double latency_us = evaluation.outcome() == v1::MEASURED ? evaluation.measurement().latency_us() : 0;
   if (latency_us > 0) candidate.set_speedup(job.baseline_latency_us() / latency_us);
   return candidate;
 }

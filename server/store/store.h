@@ -147,6 +147,7 @@ class Store {
   // abandoned. FAILED_PRECONDITION if it has already ended.
   absl::Status EndJob(JobId job, v1::Job::State state, const std::string& reason);
   absl::StatusOr<JobId> FindJob(const std::string& name);  // NOT_FOUND says how to list jobs
+  absl::StatusOr<bool> HasJobEnded(JobId job);
 
   // ---- The steps of a job: each writes its events in the same transaction ----
   // FAILED_PRECONDITION if the job has ended, but for StoreCompletion: what was paid for is kept.

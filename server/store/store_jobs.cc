@@ -144,6 +144,14 @@ absl::StatusOr<JobId> Store::FindJob(const std::string& name) {
   return impl_->Read([&](SQLite::Database& database) { return FindJobRow(database, name); });
 }
 
+absl::StatusOr<bool> Store::HasJobEnded(JobId job) {
+  return impl_->Read([&](SQLite::Database& database) -> absl::StatusOr<bool> {
+    SQLite::Statement query = Prepare(database, "SELECT finished_at_us IS NOT NULL FROM jobs WHERE id = ?", job);
+    if (!query.executeStep()) return absl::NotFoundError(fmt::format("there is no job with the number {}", job));
+    return query.getColumn(0).getInt() != 0;
+  });
+}
+
 absl::StatusOr<std::vector<JobId>> Store::UnfinishedJobs() {
   return impl_->Read([](SQLite::Database& database) -> absl::StatusOr<std::vector<JobId>> {
     std::vector<JobId> jobs;
