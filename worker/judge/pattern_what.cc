@@ -60,8 +60,8 @@ class Finder {
         rounding_(RoundingOf(buffers.type)) {}
 
   std::string Find(std::span<const Suspect> suspects) const {
-    if (comparison_.unwritten_count == wrong_.count()) return "all of them unwritten";
-    if (comparison_.nan_count == wrong_.count()) return "all of them NaN";
+    if (comparison_.unwritten_count == wrong_.count()) return AllOfThem("unwritten");
+    if (comparison_.nan_count == wrong_.count()) return AllOfThem("NaN");
     if (std::string text = SameValue(); !text.empty()) return text;
     if (wrong_.count() < kRelationCountMin) return "";
     for (const Suspect& suspect : suspects) {
@@ -83,6 +83,7 @@ class Finder {
  private:
   using Stored = typename Element::Stored;
 
+  std::string AllOfThem(const std::string& what) const { return wrong_.count() == 1 ? what : "all of them " + what; }
   double Got(uint64_t index) const { return element_.ToDouble(got_[index]); }
   double Expected(uint64_t index) const { return element_.ToDouble(expected_[index]); }
   double Allowed(double expected) const { return tolerance_.absolute() + tolerance_.relative() * std::abs(expected); }
@@ -101,8 +102,8 @@ class Finder {
   std::string SameValue() const {
     const double value = Got(FirstWrong());
     if (!wrong_.ForEach([&](uint64_t index) { return Got(index) == value; })) return "";
-    if (value == 0) return "all of them zero";
-    return wrong_.count() > 1 ? fmt::format("all of them {}", value) : "";
+    if (value == 0) return AllOfThem("zero");
+    return wrong_.count() > 1 ? AllOfThem(fmt::format("{}", value)) : "";
   }
 
   bool IsCopyOf(const Suspect& suspect) const {

@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <array>
-#include <functional>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -14,6 +14,7 @@ namespace {
 
 // A start or block that is a multiple of less than this is no sign of a tile.
 constexpr uint64_t kTileEdgeMin = 8;
+constexpr uint64_t kTileSideMax = 256;
 
 // What one coordinate of a dimension is called: singular and plural.
 struct Noun {
@@ -106,25 +107,25 @@ std::string DescribeDimension(const Touched& touched, const Noun& noun) {
   return fmt::format("only {} {} to {} of {}", noun.many, touched.first, touched.last, touched.extent);
 }
 
-std::string DescribeDimensions(const WrongSet& wrong, std::span<const Touched> touched) {
+struct Region {
+  std::string text;    // empty if no dimension has anything to say
+  bool exact = false;  // all elements of the region are wrong
+};
+
+// What the dimensions say together.
+Region DescribeDimensions(const WrongSet& wrong, std::span<const int64_t> shape) {
+  const std::vector<Touched> touched = TouchedByDimension(wrong, shape);
   std::vector<std::string> parts;
-  uint64_t region = 1;
+  uint64_t element_count = 1;
   for (size_t d = 0; d < touched.size(); ++d) {
-    region *= touched[d].count;
     std::string part = DescribeDimension(touched[d], NounOf(d, touched.size()));
+    element_count *= part.empty() ? touched[d].extent : touched[d].count;
     if (!part.empty()) parts.push_back(std::move(part));
   }
-  if (parts.empty()) return "";
-  const std::string text = fmt::format("{}", fmt::join(parts, " and "));
-  if (wrong.count() == region) return text;
-  return fmt::format("{} ({} of the {} elements there)", text, wrong.count(), region);
-}
-
-// True if the touched coordinates of the dimensions are exactly the wrong elements.
-bool IsRegion(const WrongSet& wrong, std::span<const Touched> touched) {
-  uint64_t region = 1;
-  for (const Touched& dimension : touched) region *= dimension.count;
-  return region == wrong.count();
+  if (parts.empty()) return {};
+  std::string text = fmt::format("{}", fmt::join(parts, " and "));
+  if (wrong.count() == element_count) return {std::move(text), true};
+  return {fmt::format("{} ({} of the {} elements there)", text, wrong.count(), element_count), false};
 }
 
 // The buffer as one line of elements, for shapes with more than one dimension.
@@ -148,40 +149,54 @@ std::string DescribeMemoryOrder(const WrongSet& wrong, uint64_t element_count) {
   if (first >= stride || last + stride < element_count) return "";
   if (!wrong.ForEach([&](uint64_t index) { return index % stride == first; })) return "";
   if ((last - first) / stride + 1 != wrong.count()) return "";
-  return fmt::format("every {}th element in memory order, from element {} on", stride, first);
+  return fmt::format("only elements with index % {} == {} in memory order", stride, first);
 }
 
 // Wrong elements in the last rows or the last columns, beyond a multiple of a block.
 std::string DescribeEdges(const WrongSet& wrong, std::span<const int64_t> shape) {
   if (shape.size() < 2) return "";
   const auto rows = static_cast<uint64_t>(shape[shape.size() - 2]), columns = static_cast<uint64_t>(shape.back());
-  for (uint64_t block = 256; block >= kTileEdgeMin; block /= 2) {
-    const uint64_t row_edge = rows - rows % block, column_edge = columns - columns % block;
-    if (row_edge == 0 || column_edge == 0 || row_edge == rows || column_edge == columns) continue;
-    if (wrong.ForEach(
-            [&](uint64_t index) { return index % columns >= column_edge || index / columns % rows >= row_edge; })) {
-      return fmt::format(
-          "only the last {} of {} rows and the last {} of {} columns, beyond the last multiples of {} "
-          "(a block's edges)",
-          rows - row_edge, rows, columns - column_edge, columns, block);
+  // The narrowest edges that hold all of them, and of the blocks that leave these edges the largest.
+  uint64_t found = 0, row_edge = 0, column_edge = 0;
+  for (uint64_t block = kTileEdgeMin; block <= kTileSideMax; block *= 2) {
+    const uint64_t last_row = rows - rows % block, last_column = columns - columns % block;
+    if (last_row == 0 || last_column == 0 || last_row == rows || last_column == columns) continue;
+    if (found != 0 && (last_row != row_edge || last_column != column_edge)) break;
+    if (!wrong.ForEach(
+            [&](uint64_t index) { return index % columns >= last_column || index / columns % rows >= last_row; })) {
+      continue;
     }
+    found = block;
+    row_edge = last_row;
+    column_edge = last_column;
   }
-  return "";
+  if (found == 0) return "";
+  return fmt::format(
+      "only the last {} of {} rows and the last {} of {} columns, beyond the last multiples of {} (a block's edges)",
+      rows - row_edge, rows, columns - column_edge, columns, found);
 }
 
-std::string DescribeDiagonal(const WrongSet& wrong, std::span<const int64_t> shape) {
-  if (shape.size() < 2 || wrong.count() < 3) return "";
+// The diagonal of each matrix, one side of it, or all but it.
+std::string DescribeDiagonal(const WrongSet& wrong, std::span<const int64_t> shape, uint64_t element_count) {
+  if (shape.size() < 2) return "";
   const auto rows = static_cast<uint64_t>(shape[shape.size() - 2]), columns = static_cast<uint64_t>(shape.back());
-  using Relation = std::function<bool(uint64_t, uint64_t)>;
-  const std::array<std::pair<const char*, Relation>, 4> relations{{
-      {"only the diagonal", std::equal_to<uint64_t>()},
-      {"only elements above the diagonal", std::less<uint64_t>()},
-      {"only elements below the diagonal", std::greater<uint64_t>()},
-      {"only elements off the diagonal", std::not_equal_to<uint64_t>()},
-  }};
-  for (const auto& [text, relation] : relations) {
-    if (wrong.ForEach([&](uint64_t index) { return relation(index / columns % rows, index % columns); })) return text;
-  }
+  if (rows < 2 || columns < 2) return "";
+  uint64_t on = 0, above = 0, below = 0;  // wrong ones
+  wrong.ForEach([&](uint64_t index) {
+    const uint64_t row = index / columns % rows, column = index % columns;
+    ++(row == column ? on : row < column ? above : below);
+    return true;
+  });
+  const uint64_t matrices = element_count / (rows * columns), side = std::min(rows, columns);
+  const uint64_t all_on = matrices * side;
+  // Right of the diagonal lie columns - 1, columns - 2, … elements.
+  const uint64_t all_above = matrices * (side * (columns - 1) - side * (side - 1) / 2);
+  const uint64_t all_below = element_count - all_on - all_above;
+  const std::array<uint64_t, 3> counts{on, above, below};
+  if (counts == std::array<uint64_t, 3>{all_on, 0, 0}) return "only the diagonal";
+  if (counts == std::array<uint64_t, 3>{0, all_above, 0}) return "only the elements above the diagonal";
+  if (counts == std::array<uint64_t, 3>{0, 0, all_below}) return "only the elements below the diagonal";
+  if (counts == std::array<uint64_t, 3>{0, all_above, all_below}) return "all elements but those on the diagonal";
   return "";
 }
 
@@ -199,15 +214,14 @@ std::string DescribeWhere(const WrongSet& wrong, std::span<const int64_t> shape)
     });
     return fmt::format("a single element, at [{}]", fmt::join(position, ", "));
   }
-  const std::vector<Touched> touched = TouchedByDimension(wrong, shape);
-  const std::string by_dimension = DescribeDimensions(wrong, touched);
-  if (!by_dimension.empty() && IsRegion(wrong, touched)) return by_dimension;
+  const Region region = DescribeDimensions(wrong, shape);
+  if (region.exact) return region.text;
   // The exact claims first, then those that say only where to look.
+  if (std::string text = DescribeDiagonal(wrong, shape, element_count); !text.empty()) return text;
   if (std::string text = DescribeMemoryOrder(wrong, element_count); shape.size() > 1 && !text.empty()) return text;
   if (std::string text = DescribeTiles(wrong, shape); !text.empty()) return text;
-  if (!by_dimension.empty()) return by_dimension;
-  if (std::string text = DescribeEdges(wrong, shape); !text.empty()) return text;
-  return DescribeDiagonal(wrong, shape);
+  if (!region.text.empty()) return region.text;
+  return DescribeEdges(wrong, shape);
 }
 
 }  // namespace fsr

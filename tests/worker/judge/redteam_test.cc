@@ -40,7 +40,7 @@ TEST_CASE("a kernel that does nothing, or half of the work, or all but the last 
   CHECK(PatternOf(JudgeTrick(DoubleTask(), DoubleFirst([](size_t n) { return n / 2; }))) ==
         "only the last 500 of 1000 elements; all of them unwritten");
   CHECK(PatternOf(JudgeTrick(DoubleTask(), DoubleFirst([](size_t n) { return n - 1; }))) ==
-        "a single element, at [999]; all of them unwritten");
+        "a single element, at [999]; unwritten");
   CHECK(PatternOf(JudgeTrick(DoubleTask(), DoubleFirst([](size_t n) { return n / 256 * 256; }))) ==
         "only the last 232 of 1000 elements, beyond the last multiple of 256 (a block's edge); all of them unwritten");
   CHECK(JudgeTrick(DoubleTask(), DoubleFirst([](size_t n) { return n; })).outcome == v1::MEASURED);
