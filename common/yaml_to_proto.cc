@@ -210,21 +210,35 @@ class Reader {
   int nodes_ = 0;
 };
 
+// The line of a "---" after something else than comments, or 0. YAML::Load reads the first document only, and
+// YAML::LoadAll does not end for some malformed texts.
+int SecondDocumentLine(std::string_view yaml) {
+  bool content = false;
+  for (int line = 1; !yaml.empty(); ++line) {
+    const std::string_view text = yaml.substr(0, yaml.find('\n'));
+    const bool marker =
+        text.substr(0, 3) == "---" && (text.size() == 3 || absl::ascii_isspace(static_cast<unsigned char>(text[3])));
+    if (marker && content) return line;
+    const size_t first = text.find_first_not_of(" \t\r");
+    content = content || marker || (first != std::string_view::npos && text[first] != '#' && text[0] != '%');
+    yaml.remove_prefix(std::min(yaml.size(), text.size() + 1));
+  }
+  return 0;
+}
+
 }  // namespace
 
 absl::Status YamlToMessage(std::string_view yaml, std::string_view document,
                            const std::map<std::string, std::string>& elsewhere, Message* message) {
   if (!IsUtf8(yaml)) return absl::InvalidArgumentError(fmt::format("{}: the text is not valid UTF-8", document));
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(yaml));
-    if (documents.size() > 1) {
-      return absl::InvalidArgumentError(fmt::format("{}:{}: a second document begins here; there must be only one",
-                                                    document, documents[1].Mark().line + 1));
+    const YAML::Node root = YAML::Load(std::string(yaml));
+    if (root.IsNull()) return absl::InvalidArgumentError(fmt::format("{}: it is empty", document));
+    if (const int line = SecondDocumentLine(yaml); line > 0) {
+      return absl::InvalidArgumentError(
+          fmt::format("{}:{}: a second document begins here; there must be only one", document, line));
     }
-    if (documents.empty() || documents[0].IsNull()) {
-      return absl::InvalidArgumentError(fmt::format("{}: it is empty", document));
-    }
-    return Reader(document, elsewhere).Read(documents[0], message);
+    return Reader(document, elsewhere).Read(root, message);
   } catch (const YAML::DeepRecursion& error) {
     return absl::InvalidArgumentError(fmt::format("{}:{}: nested too deep", document, error.mark.line + 1));
   } catch (const YAML::Exception& error) {
