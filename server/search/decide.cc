@@ -118,13 +118,15 @@ std::optional<std::string> ReasonToStop(const JobFacts& facts, int round, bool e
     return fmt::format("{} rounds in a row brought nothing faster: the patience of the job is used up.",
                        rounds_without_progress);
   }
-  if (exhausted) return fmt::format("The generator has nothing more to propose after {} rounds.", round);
+  if (exhausted) return fmt::format("The generator has nothing more to propose, in round {}.", round);
   return std::nullopt;
 }
 
 decision::End OutOfTime(const JobFacts& facts) {
-  return {v1::Job::FINISHED, fmt::format("The job's time of {:.6g} s is used up, in round {}.",
-                                         facts.job.options().wall_seconds_max(), CurrentRound(facts))};
+  const int round = CurrentRound(facts);
+  return {v1::Job::FINISHED,
+          fmt::format("The job's time of {:.6g} s is used up, {}.", facts.job.options().wall_seconds_max(),
+                      round == 0 ? "before the first round" : fmt::format("in round {}", round))};
 }
 
 }  // namespace
