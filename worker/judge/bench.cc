@@ -240,9 +240,13 @@ absl::Status Bench::ReadOutputs(KernelRun& run) {
 
 absl::Status Bench::WipeResults(LoadedKernel& kernel) {
   for (size_t i = 0; i < buffers_.size(); ++i) {
-    if (buffers_[i].role != v1::Parameter::INPUT) RETURN_IF_ERROR(device_buffers_[i]->Fill(0));
+    if (buffers_[i].role != v1::Parameter::INPUT && buffers_[i].bytes > 0) {
+      RETURN_IF_ERROR(device_buffers_[i]->Fill(0));
+    }
   }
-  for (const auto& buffer : kernel.scratch) RETURN_IF_ERROR(buffer->Fill(0));
+  for (const auto& buffer : kernel.scratch) {
+    if (buffer->bytes() > 0) RETURN_IF_ERROR(buffer->Fill(0));  // a driver may refuse to set 0 bytes
+  }
   return absl::OkStatus();
 }
 

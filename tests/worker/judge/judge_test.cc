@@ -117,6 +117,30 @@ TEST_CASE("a case without any output element is right without a launch") {
   CHECK(device.launched.size() == 6);  // of the two other cases
 }
 
+TEST_CASE("an empty input, output or scratch buffer beside others is no trouble") {
+  v1::Task task = DoubleTask();  // output[0] = 0 for no input
+  (*task.mutable_cases(0)->mutable_sizes())["n"] = 0;
+  task.mutable_parameters(1)->set_shape(0, std::string("1"));
+  v1::Parameter& second = *task.add_parameters();
+  second = task.parameters(1);
+  second.set_name("second");
+  second.set_shape(0, std::string("n"));
+  FakeDevice device;
+  const auto sum = [](FakeLaunch& launch) {
+    const auto input = launch.Buffer<float>("input"), second_output = launch.Buffer<float>("second");
+    float total = 0;
+    for (const float value : input) total += value;
+    launch.Buffer<float>("output")[0] = total;
+    std::ranges::copy(input, second_output.begin());
+  };
+  device.Define("oracle", sum);
+  device.Define("candidate", sum);
+  const auto judgement = JudgeFake(device, task, FakeKernel("candidate", "nothing", 0));
+  REQUIRE(judgement.ok());
+  CHECK(judgement->outcome == v1::MEASURED);
+  CHECK(device.launched.size() == 10);
+}
+
 TEST_CASE("a plan that launches nothing where an output has elements is a launch error") {
   v1::Task task = DoubleTask();
   (*task.mutable_cases(0)->mutable_sizes())["n"] = 0;
