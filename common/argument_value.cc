@@ -1,5 +1,6 @@
 #include "common/argument_value.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>

@@ -109,7 +109,7 @@ TEST_CASE("the largest sources take no more than a moment, whatever they consist
     const absl::Time start = SystemClock()->Now();
     CheckMessage(ParseLaunchPlan(source, task).status());
     NormalizedSource(source);
-    CHECK(SystemClock()->Now() - start < absl::Seconds(5));
+    CHECK(SystemClock()->Now() - start < absl::Seconds(20));  // quadratic ones take minutes
   }
 }
 
