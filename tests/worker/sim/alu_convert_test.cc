@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
@@ -164,6 +166,16 @@ TEST_CASE("integers become floats, rounded once in every mode") {
   }
 }
 
+TEST_CASE("a long integer next to a midpoint of bf16 is not rounded twice") {
+  // 257 * 2^54 lies in the middle of 256 and 258 * 2^54; a double cannot tell it from the next integer.
+  WarpInputs inputs;
+  inputs.sources.resize(1);
+  inputs.sources[0].lane.fill((uint64_t{257} << 54) + 1);
+  CHECK(Run(Find("cvt.rn.bf16.s64", "d a"), inputs).destinations[0].lane[0] == 0x5e81);
+  inputs.sources[0].lane.fill((uint64_t{257} << 54) - 1);
+  CHECK(Run(Find("cvt.rn.bf16.u64", "d a"), inputs).destinations[0].lane[0] == 0x5e80);
+}
+
 TEST_CASE("every half widens to the float and the double of its value") {
   for (const FloatName& from : {F16Name(), BF16Name()}) {
     std::vector<uint64_t> all(0x8000);
@@ -322,7 +334,7 @@ TEST_CASE("cvt.pack clamps two integers and packs them over a third") {
   }
   for (const int bits : {2, 4, 8}) {
     for (const bool is_signed : {false, true}) {
-      const IntegerName to{(is_signed ? "s" : "u") + std::to_string(bits), bits, is_signed};
+      const IntegerName to{fmt::format("{}{}", is_signed ? "s" : "u", bits), bits, is_signed};
       CompareEach("cvt.pack.sat." + to.name + ".s32.b32", {s32, s32, s32}, [&](const Values& v) {
         const auto part = [&](uint64_t x) {
           return static_cast<uint64_t>(to.Clamp(source.Number(x))) & ((1u << bits) - 1);

@@ -57,6 +57,21 @@ TEST_CASE("half arithmetic is rounded once to the format, alone and in pairs") {
   }
 }
 
+TEST_CASE("the least addend decides a tie of a bf16 product") {
+  // (1 + 2^-7) * 1.5 lies in the middle of 193/128 and 194/128, which is the even one.
+  const auto fma = [](uint64_t c) {
+    WarpInputs inputs;
+    inputs.sources.resize(3);
+    inputs.sources[0].lane.fill(0x3f81);
+    inputs.sources[1].lane.fill(0x3fc0);
+    inputs.sources[2].lane.fill(c);
+    return Run(Find("fma.rn.bf16", "d a b c"), inputs).destinations[0].lane[0];
+  };
+  CHECK(fma(0x0000) == 0x3fc2);
+  CHECK(fma(0x0001) == 0x3fc2);
+  CHECK(fma(0x8001) == 0x3fc1);
+}
+
 // Pairs of forms that differ by a flag: the flagged result from the plain one of flushed sources.
 TEST_CASE("ftz, sat and relu act on the result of the plain operation") {
   const HalfType t = HalfTypes()[0];

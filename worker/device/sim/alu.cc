@@ -125,8 +125,8 @@ uint64_t ImmediateLane(const ptx::Operand& operand, std::string_view type) {
   const uint64_t width = bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
   if (!operand.is_float || bits >= 64) return operand.bits & width;
   const double value = std::bit_cast<double>(operand.bits);
-  if (known == Type::kBF16) return alu::NarrowTo<alu::BF16>(value).bits;
-  if (bits == 16) return alu::NarrowTo<alu::F16>(value).bits;
+  if (known == Type::kBF16) return alu::Raw(alu::Nearest<alu::BF16>(value));
+  if (bits == 16) return alu::Raw(alu::Nearest<alu::F16>(value));
   // Not ToLane: the literal of a NaN keeps its bits. It was widened exactly, and so becomes what it was.
   if (bits == 32) return std::bit_cast<uint32_t>(static_cast<float>(value));
   return operand.bits & width;

@@ -50,7 +50,7 @@ inline bool Holds(T a, T b) {
 
 template <class T, bool kFlush>
 inline auto Read(uint64_t lane) {
-  if constexpr (std::is_class_v<T>) {
+  if constexpr (std::is_enum_v<T>) {
     return kFlush ? Widen(Flush(FromLane<T>(lane))) : Widen(FromLane<T>(lane));
   } else if constexpr (kFlush) {
     return Flush(FromLane<T>(lane));

@@ -73,6 +73,17 @@ Stored<D> FloatToInteger(Parameter parameter, S source) {
   return value == value ? static_cast<D>(value) : D{0};
 }
 
+// .rzi, the conversion of C++.
+template <class S, class D>
+Stored<D> TruncateToInteger(S source) {
+  using Limits = std::numeric_limits<D>;
+  const double value = static_cast<double>(Widen(source));
+  const double least = static_cast<double>(Limits::min());
+  const double clamped = value < least ? least : value;
+  constexpr double kAbove = static_cast<double>(uint64_t{1} << (Limits::digits - 1)) * 2;
+  return clamped >= kAbove ? Limits::max() : static_cast<D>(clamped == clamped ? clamped : 0.0);
+}
+
 template <class S, class D>
 D IntegerToFloat(S value) {
   return static_cast<D>(value);
@@ -123,7 +134,7 @@ D FloatToFloat(Parameter parameter, S source) {
 // The plain conversions of every kernel, without a look at options.
 template <class H>
 H FloatToHalf(float value) {
-  return NarrowTo<H>(static_cast<double>(value));
+  return Nearest<H>(value);
 }
 float DoubleToFloat(double value) { return static_cast<float>(value); }
 double FloatToDouble(float value) { return static_cast<double>(value); }
@@ -169,9 +180,14 @@ AluFunction ForIntegers(Type destination, Type source, bool saturate) {
   });
 }
 
-AluFunction ForFloatToInteger(Type destination, Type source) {
+AluFunction ForFloatToInteger(Type destination, Type source, Rounding rounding) {
   return ForFloat(source, [&](auto from) {
-    return ForAnyInteger(destination, [&](auto to) { return Kernel<&FloatToInteger<decltype(from), decltype(to)>>(); });
+    return ForAnyInteger(destination, [&](auto to) {
+      using S = decltype(from);
+      using D = decltype(to);
+      // Flushing changes nothing where what is below 1 becomes 0.
+      return rounding == Rounding::kZero ? Kernel<&TruncateToInteger<S, D>>() : Kernel<&FloatToInteger<S, D>>();
+    });
   });
 }
 
@@ -180,7 +196,7 @@ AluFunction ForIntegerToFloat(Type destination, Type source, Rounding rounding) 
     return ForFloat(destination, [&](auto to) -> AluFunction {
       using S = decltype(from);
       using D = decltype(to);
-      if constexpr (std::is_class_v<D>) {
+      if constexpr (std::is_enum_v<D>) {
         return Kernel<&IntegerToHalf<S, D>>();
       } else {
         if (rounding == Rounding::kNearestEven) return Kernel<&IntegerToFloat<S, D>>();
@@ -239,7 +255,7 @@ absl::StatusOr<AluOperation> DecodeCvt(Reader& reader) {
   if (IsInteger(*destination) && IsInteger(*source)) {
     if (!rounding && !integral) operation.function = ForIntegers(*destination, *source, options.saturate);
   } else if (IsInteger(*destination)) {
-    if (integral) operation.function = ForFloatToInteger(*destination, *source);
+    if (integral) operation.function = ForFloatToInteger(*destination, *source, *integral);
   } else if (IsInteger(*source)) {
     if (integral || options.saturate) return reader.Unknown();
     operation.function = ForIntegerToFloat(*destination, *source, options.rounding);

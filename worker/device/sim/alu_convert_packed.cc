@@ -43,7 +43,15 @@ uint32_t WidenPair(Parameter parameter, uint32_t pair) {
   return high << 16 | low;
 }
 
-AluFunction PairFunction(Type destination, Type source) {
+// The pair without options.
+template <class H>
+uint32_t NearestPair(float a, float b) {
+  return static_cast<uint32_t>(Raw(Nearest<H>(a))) << 16 | Raw(Nearest<H>(b));
+}
+
+AluFunction PairFunction(Type destination, Type source, bool plain) {
+  if (plain && source == Type::kF32 && destination == Type::kF16x2) return Kernel<&NearestPair<F16>>();
+  if (plain && source == Type::kF32 && destination == Type::kBF16x2) return Kernel<&NearestPair<BF16>>();
   if (source == Type::kF32) {
     switch (destination) {
       case Type::kF16x2:
@@ -119,7 +127,7 @@ absl::StatusOr<AluOperation> DecodePackedCvt(Reader& reader) {
   AluOperation operation;
   operation.pipe = Pipe::kConvert;
   operation.parameter = Pack(options).value;
-  operation.function = PairFunction(*destination, *source);
+  operation.function = PairFunction(*destination, *source, operation.parameter == Pack(Options{}).value);
   if (*source == Type::kF32) return reader.Finish(operation, {*source, *source});
   return reader.Finish(operation, {*source});
 }

@@ -16,10 +16,10 @@ inline float Flush(float value) {
 }
 
 inline F16 Flush(F16 value) {
-  return (value.bits & 0x7c00u) == 0 ? F16{static_cast<uint16_t>(value.bits & 0x8000u)} : value;
+  return (Raw(value) & 0x7c00u) == 0 ? F16{static_cast<uint16_t>(Raw(value) & 0x8000u)} : value;
 }
 inline BF16 Flush(BF16 value) {
-  return (value.bits & 0x7f80u) == 0 ? BF16{static_cast<uint16_t>(value.bits & 0x8000u)} : value;
+  return (Raw(value) & 0x7f80u) == 0 ? BF16{static_cast<uint16_t>(Raw(value) & 0x8000u)} : value;
 }
 
 // To [0, 1]; a NaN and -0 become +0.

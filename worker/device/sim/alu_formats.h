@@ -73,13 +73,13 @@ inline uint32_t Narrow(double value, const Format& format, Rounding rounding, bo
 }
 
 inline float Widen(F16 half) {
-  const uint32_t magnitude = half.bits & 0x7fffu, sign = static_cast<uint32_t>(half.bits & 0x8000u) << 16;
-  // The exponent bias is put right by a multiplication, which also normalises subnormal numbers.
-  const float scaled = std::bit_cast<float>(magnitude << 13) * 0x1p112f;
-  const uint32_t special = magnitude >= 0x7c00u ? 0x7f800000u : 0u;
-  return std::bit_cast<float>(std::bit_cast<uint32_t>(scaled) | special | sign);
+  const uint32_t magnitude = Raw(half) & 0x7fffu, sign = static_cast<uint32_t>(Raw(half) & 0x8000u) << 16;
+  // Both ways are taken, and neither meets a subnormal float, which many machines are slow with.
+  const uint32_t normal = (magnitude << 13) + (magnitude >= 0x7c00u ? 224u << 23 : 112u << 23);
+  const uint32_t subnormal = std::bit_cast<uint32_t>(static_cast<float>(static_cast<int32_t>(magnitude)) * 0x1p-24f);
+  return std::bit_cast<float>((magnitude < 0x400u ? subnormal : normal) | sign);
 }
-inline float Widen(BF16 half) { return std::bit_cast<float>(static_cast<uint32_t>(half.bits) << 16); }
+inline float Widen(BF16 half) { return std::bit_cast<float>(static_cast<uint32_t>(Raw(half)) << 16); }
 inline float Widen(float value) { return value; }
 inline double Widen(double value) { return value; }
 // An f8 is the upper byte of an f16 (e5m2), or has its own bias (e4m3).
@@ -98,8 +98,34 @@ template <>
 inline constexpr Format kFormatOf<float> = kF32Format;
 
 template <class H>
-H NarrowTo(double value, Rounding rounding = Rounding::kNearestEven) {
+H NarrowTo(double value, Rounding rounding) {
   return H{static_cast<uint16_t>(Narrow(value, kFormatOf<H>, rounding))};
+}
+
+// To nearest, ties to even, without branches and in words of one width, so that loops round it are vectorised.
+template <class H>
+H Nearest(double value) {
+  constexpr Format kFormat = kFormatOf<H>;
+  constexpr int kDropped = 53 - kFormat.precision;
+  constexpr uint64_t kRebias = static_cast<uint64_t>(1022 + kFormat.min_exponent) << 52;
+  constexpr uint64_t kLeastNormal = kRebias + (uint64_t{1} << 52);
+  // A number whose last place is that of a subnormal result: adding it aligns and rounds.
+  constexpr uint64_t kAligner = static_cast<uint64_t>(1023 + 53 + kFormat.min_exponent - kFormat.precision) << 52;
+  const uint64_t bits = std::bit_cast<uint64_t>(value);
+  const uint64_t magnitude = bits & 0x7fffffffffffffffu;
+  const uint64_t half = (uint64_t{1} << (kDropped - 1)) - 1 + (magnitude >> kDropped & 1u);
+  const uint64_t normal = (magnitude - kRebias + half) >> kDropped;
+  const double aligned = std::bit_cast<double>(magnitude) + std::bit_cast<double>(kAligner);
+  const uint64_t subnormal = std::bit_cast<uint64_t>(aligned) - kAligner;
+  uint64_t result = normal > kFormat.infinity ? kFormat.infinity : normal;
+  result = magnitude < kLeastNormal ? subnormal : result;
+  result |= bits >> 48 & 0x8000u;
+  result = magnitude > uint64_t{0x7ff} << 52 ? kFormat.nan : result;
+  return H{static_cast<uint16_t>(result)};
+}
+template <class H>
+H Nearest(float value) {
+  return Nearest<H>(static_cast<double>(value));
 }
 
 // a + b rounded to odd: with 53 bits it still says on which side of every shorter number, and of every midpoint of two
@@ -109,8 +135,12 @@ inline double AddToOdd(double a, double b) {
   const double b_part = sum - a;
   const double error = (a - (sum - b_part)) + (b - b_part);
   const uint64_t bits = std::bit_cast<uint64_t>(sum);
-  if (!(std::fabs(sum) < HUGE_VAL) || error == 0 || (bits & 1u) != 0) return sum;
-  return std::bit_cast<double>((error > 0) == (sum > 0) ? bits + 1 : bits - 1);
+  // One step away from zero if the error has the sign of the sum, and towards it otherwise.
+  uint64_t step = 1 - 2 * ((bits ^ std::bit_cast<uint64_t>(error)) >> 63);
+  step = error == 0 ? 0 : step;
+  step = (bits & 1u) != 0 ? 0 : step;
+  step = (bits & 0x7fffffffffffffffu) >= uint64_t{0x7ff} << 52 ? 0 : step;
+  return std::bit_cast<double>(bits + step);
 }
 
 }  // namespace fsr::sim::alu

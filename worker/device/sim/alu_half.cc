@@ -16,19 +16,19 @@ double Wide(H value) {
 
 template <class H>
 H Add(H a, H b) {
-  return NarrowTo<H>(AddToOdd(Wide(a), Wide(b)));
+  return Nearest<H>(AddToOdd(Wide(a), Wide(b)));
 }
 template <class H>
 H Subtract(H a, H b) {
-  return NarrowTo<H>(AddToOdd(Wide(a), -Wide(b)));
+  return Nearest<H>(AddToOdd(Wide(a), -Wide(b)));
 }
 template <class H>
 H Multiply(H a, H b) {
-  return NarrowTo<H>(Wide(a) * Wide(b));
+  return Nearest<H>(Wide(a) * Wide(b));
 }
 template <class H>
 H FusedMultiplyAdd(H a, H b, H c) {
-  return NarrowTo<H>(AddToOdd(Wide(a) * Wide(b), Wide(c)));
+  return Nearest<H>(AddToOdd(Wide(a) * Wide(b), Wide(c)));
 }
 
 enum Flag : uint64_t { kFlush = 1, kSaturate = 2, kRelu = 4 };
@@ -36,9 +36,9 @@ enum Flag : uint64_t { kFlush = 1, kSaturate = 2, kRelu = 4 };
 template <class H>
 H Finish(uint64_t flags, H result) {
   if ((flags & kFlush) != 0) result = Flush(result);
-  if ((flags & kSaturate) != 0) return NarrowTo<H>(Saturate(Wide(result)));
+  if ((flags & kSaturate) != 0) return Nearest<H>(Saturate(Wide(result)));
   // A NaN stays one; -0 becomes +0 as any other negative number.
-  if ((flags & kRelu) != 0 && (result.bits & 0x8000u) != 0 && !std::isnan(Widen(result))) return H{0};
+  if ((flags & kRelu) != 0 && (Raw(result) & 0x8000u) != 0 && !std::isnan(Widen(result))) return H{0};
   return result;
 }
 
@@ -107,7 +107,7 @@ absl::StatusOr<AluOperation> DecodeMixed(Reader& reader) {
 template <class H, bool kMaximum, bool kNan, bool kXorSign>
 H ExtremeHalf(H a, H b) {
   const float x = Widen(a), y = Widen(b);
-  return NarrowTo<H>(kXorSign ? ExtremeXorSign<float, kMaximum, kNan>(x, y) : Extreme<float, kMaximum, kNan>(x, y));
+  return Nearest<H>(kXorSign ? ExtremeXorSign<float, kMaximum, kNan>(x, y) : Extreme<float, kMaximum, kNan>(x, y));
 }
 
 template <class H, bool kMaximum>
@@ -122,20 +122,20 @@ AluFunction ExtremeKernel(bool nan, bool xor_sign, bool packed, uint64_t flags) 
 
 template <class H>
 H ClearSign(H a) {
-  return H{static_cast<uint16_t>(a.bits & 0x7fffu)};
+  return H{static_cast<uint16_t>(Raw(a) & 0x7fffu)};
 }
 template <class H>
 H FlipSign(H a) {
-  return H{static_cast<uint16_t>(a.bits ^ 0x8000u)};
+  return H{static_cast<uint16_t>(Raw(a) ^ 0x8000u)};
 }
 // As in alu_approx.cc: computed in double, where a GPU has an error of about one unit of the format.
 template <class H>
 H Exp2(H a) {
-  return NarrowTo<H>(std::exp2(Wide(a)));
+  return Nearest<H>(std::exp2(Wide(a)));
 }
 template <class H>
 H HyperbolicTangent(H a) {
-  return NarrowTo<H>(std::tanh(Wide(a)));
+  return Nearest<H>(std::tanh(Wide(a)));
 }
 
 template <class H>

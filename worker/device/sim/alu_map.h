@@ -20,13 +20,11 @@
 
 namespace fsr::sim::alu {
 
-// Storage types that C++ has no arithmetic for; alu_formats.h converts them.
-struct F16 {
-  uint16_t bits;
-};
-struct BF16 {
-  uint16_t bits;
-};
+// Storage types that C++ has no arithmetic for; alu_formats.h converts them. Scalars, for the vectoriser's sake.
+enum class F16 : uint16_t {};
+enum class BF16 : uint16_t {};
+inline uint32_t Raw(F16 half) { return static_cast<uint32_t>(half); }
+inline uint32_t Raw(BF16 half) { return static_cast<uint32_t>(half); }
 
 // As the first parameter of a function: it receives AluOperation::parameter.
 struct Parameter {
@@ -42,8 +40,8 @@ inline T FromLane(uint64_t lane) {
     return std::bit_cast<float>(static_cast<uint32_t>(lane));
   } else if constexpr (std::is_same_v<T, double>) {
     return std::bit_cast<double>(lane);
-  } else if constexpr (std::is_class_v<T>) {
-    return T{static_cast<uint16_t>(lane)};
+  } else if constexpr (std::is_enum_v<T>) {
+    return static_cast<T>(static_cast<uint16_t>(lane));
   } else {
     return static_cast<T>(lane);
   }
@@ -56,8 +54,8 @@ inline uint64_t ToLane(T value) {
     return (bits & 0x7fffffffu) > 0x7f800000u ? kCanonicalNan32 : bits;
   } else if constexpr (std::is_same_v<T, double>) {
     return std::bit_cast<uint64_t>(value);
-  } else if constexpr (std::is_class_v<T>) {
-    return value.bits;
+  } else if constexpr (std::is_enum_v<T>) {
+    return Raw(value);
   } else {
     return static_cast<std::make_unsigned_t<T>>(value);
   }
@@ -112,14 +110,16 @@ struct Mapping<kFunction, R (*)(Parameter, A...)> {
   }
 };
 
-// Anything with a static Run(operation, arguments), compiled for this machine.
+// Anything with a static Run(operation, arguments), compiled for this machine; a call left in a loop over lanes would
+// keep it from being vectorised.
 #if defined(__x86_64__)
 template <class Body>
-void RunAnywhere(const AluOperation& operation, const AluArguments& arguments) {
+__attribute__((flatten)) void RunAnywhere(const AluOperation& operation, const AluArguments& arguments) {
   Body::Run(operation, arguments);
 }
 template <class Body>
-__attribute__((target("avx2,fma"))) void RunWithAvx2(const AluOperation& operation, const AluArguments& arguments) {
+__attribute__((flatten, target("avx2,fma"))) void RunWithAvx2(const AluOperation& operation,
+                                                              const AluArguments& arguments) {
   Body::Run(operation, arguments);
 }
 template <class Body>
