@@ -17,7 +17,7 @@ packages=(
   libyaml-cpp-dev                                   # task.yaml
   libcli11-dev                                      # command lines
   libkainjow-mustache-dev                           # prompt templates
-  catch2                                            # tests
+  catch2 nlohmann-json3-dev                         # tests
 )
 if [ "${1:-}" = lint ]; then
   packages+=(clang-14 clang-format-14 clang-tidy-14)
