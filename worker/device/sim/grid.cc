@@ -1,0 +1,167 @@
+#include "worker/device/sim/grid.h"
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <thread>
+
+namespace fsr::sim {
+namespace {
+
+// Rounds without progress after which a block is put aside.
+constexpr int kStalledRoundsMax = 16;
+// The clock is read once in so many rounds.
+constexpr int kRoundsPerClockRead = 16;
+
+// What the threads of a launch share.
+struct Shared {
+  const LaunchContext& context;
+  const GridOptions& options;
+  uint64_t block_count;
+  uint64_t sample_stride;
+  std::atomic<uint64_t> next_block{0};
+  std::atomic<uint64_t> resident{0};
+  std::atomic<bool> stop{false};
+};
+
+// Runs blocks on one thread.
+class Runner {
+ public:
+  explicit Runner(Shared& shared)
+      : shared_(shared),
+        counts_(shared.context.program->steps.size()),
+        tally_(shared.options.estimate ? new Tally : nullptr) {}
+
+  void Run() {
+    while (!shared_.stop.load(std::memory_order_relaxed)) {
+      if (current_ == nullptr && !TakeBlock()) return;
+      if (++rounds_ % kRoundsPerClockRead == 0 && shared_.options.clock->Now() >= shared_.options.deadline) {
+        Stop(current_->DescribeTimeout());
+        return;
+      }
+      switch (current_->RunRound()) {
+        case BlockProgress::kFinished:
+          Finish();
+          break;
+        case BlockProgress::kRan:
+          stalled_rounds_ = 0;
+          break;
+        case BlockProgress::kStalled:
+          Stalled();
+          break;
+        case BlockProgress::kFault:
+          Stop(*current_->fault());
+          return;
+      }
+    }
+  }
+
+  const std::optional<FaultNote>& fault() const { return fault_; }
+  const std::vector<uint64_t>& counts() const { return counts_; }
+  const std::vector<BlockEvents>& events() const { return events_; }
+  const Tally* tally() const { return tally_.get(); }
+
+ private:
+  // The next block that has not started, or else one that was put aside. False: none is left.
+  bool TakeBlock() {
+    if (StartBlock()) return true;
+    if (aside_.empty()) return false;
+    current_ = std::move(aside_.front());
+    aside_.pop_front();
+    return true;
+  }
+
+  bool StartBlock() {
+    if (shared_.resident.fetch_add(1) >= shared_.options.resident_blocks_max) {
+      shared_.resident.fetch_sub(1);
+      return false;
+    }
+    const uint64_t index = shared_.next_block.fetch_add(1);
+    if (index >= shared_.block_count) {
+      shared_.resident.fetch_sub(1);
+      return false;
+    }
+    if (free_.empty()) {
+      current_ = std::make_unique<Block>();
+    } else {
+      current_ = std::move(free_.back());
+      free_.pop_back();
+    }
+    current_->Start(&shared_.context, index, counts_.data(), tally_.get());
+    stalled_rounds_ = 0;
+    return true;
+  }
+
+  void Finish() {
+    if (tally_ != nullptr && current_->index % shared_.sample_stride == 0) events_.push_back(current_->events());
+    shared_.resident.fetch_sub(1);
+    free_.push_back(std::move(current_));
+    stalled_rounds_ = 0;
+  }
+
+  void Stalled() {
+    std::this_thread::yield();
+    if (++stalled_rounds_ < kStalledRoundsMax) return;
+    stalled_rounds_ = 0;
+    aside_.push_back(std::move(current_));
+    TakeBlock();
+  }
+
+  void Stop(FaultNote fault) {
+    fault_ = std::move(fault);
+    shared_.stop.store(true);
+  }
+
+  Shared& shared_;
+  std::vector<uint64_t> counts_;
+  std::unique_ptr<Tally> tally_;
+  std::unique_ptr<Block> current_;
+  std::deque<std::unique_ptr<Block>> aside_;
+  std::vector<std::unique_ptr<Block>> free_;
+  std::vector<BlockEvents> events_;
+  std::optional<FaultNote> fault_;
+  int stalled_rounds_ = 0;
+  int rounds_ = 0;
+};
+
+GridResult Collect(const Shared& shared, const std::vector<std::unique_ptr<Runner>>& runners) {
+  GridResult result;
+  result.counts.resize(shared.context.program->steps.size());
+  SectorSet read, written, atomic;
+  for (const std::unique_ptr<Runner>& runner : runners) {
+    for (size_t i = 0; i < result.counts.size(); ++i) result.counts[i] += runner->counts()[i];
+    // Of several faults the one of the lowest block, so that a repeated run most likely names the same.
+    const std::optional<FaultNote>& fault = runner->fault();
+    if (fault.has_value() && (!result.fault.has_value() || fault->block_number < result.fault->block_number)) {
+      result.fault = fault;
+    }
+    if (runner->tally() == nullptr) continue;
+    result.blocks.insert(result.blocks.end(), runner->events().begin(), runner->events().end());
+    read.Merge(runner->tally()->read());
+    written.Merge(runner->tally()->written());
+    atomic.Merge(runner->tally()->atomic());
+    result.touched.l1_filtered_load_sectors += runner->tally()->l1_misses();
+  }
+  result.touched.read = read.Count();
+  result.touched.written = written.Count();
+  result.touched.atomic = atomic.Count();
+  return result;
+}
+
+}  // namespace
+
+GridResult RunGrid(const LaunchContext& context, const GridOptions& options) {
+  const uint64_t block_count = uint64_t{context.grid[0]} * context.grid[1] * context.grid[2];
+  Shared shared{context, options, block_count, (block_count + kBlocksSampledMax - 1) / kBlocksSampledMax};
+  const uint64_t thread_count = std::clamp<uint64_t>(block_count, 1, options.thread_count);
+  std::vector<std::unique_ptr<Runner>> runners;
+  for (uint64_t i = 0; i < thread_count; ++i) runners.push_back(std::make_unique<Runner>(shared));
+  std::vector<std::thread> threads;
+  for (uint64_t i = 1; i < thread_count; ++i) threads.emplace_back([&runners, i] { runners[i]->Run(); });
+  runners[0]->Run();
+  for (std::thread& thread : threads) thread.join();
+  return Collect(shared, runners);
+}
+
+}  // namespace fsr::sim
