@@ -202,7 +202,8 @@ TEST_CASE("an endless loop ends at the time limit and names its line") {
 
 TEST_CASE("a recursion that is too deep overflows the stack") {
   const LaunchReport report = RunOn(
-      "__device__ __noinline__ int deeper(int n) { if (n == 0) return 1; int x = deeper(n - 1); return x * 3 + x / 7; }\n"
+      "__device__ __noinline__ int deeper(int n) { if (n == 0) return 1; int x = deeper(n - 1); return x * 3 + x / 7; "
+      "}\n"
       "extern \"C\" __global__ void k(float* data) { data[threadIdx.x] = deeper(100000 + threadIdx.x); }\n",
       {1, 1, 1}, {32, 1, 1});
   REQUIRE(report.failure.has_value());

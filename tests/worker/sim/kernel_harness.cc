@@ -21,6 +21,7 @@ T Require(absl::StatusOr<T> value) {
 }  // namespace
 
 KernelHarness::KernelHarness(CompiledKernel kernel, const std::string& profile) {
+  ptx_ = kernel.ptx;
   device_ = Require(OpenSimulatedDevice(profile));
   Device::LoadResult loaded = Require(device_->Load(kernel));
   module_ = std::move(loaded.module);

@@ -50,6 +50,8 @@ class KernelHarness {
     return content;
   }
 
+  const std::string& ptx() const { return ptx_; }
+
   // Set before Launch.
   bool cooperative = false;
   Device::RunOptions options;
@@ -60,6 +62,7 @@ class KernelHarness {
   size_t BytesOf(const std::string& name) const;
   void ReadBytes(const std::string& name, void* content);
 
+  std::string ptx_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<DeviceModule> module_;
   std::optional<LaunchReport::Failure> load_failure_;
