@@ -37,7 +37,7 @@ constexpr uint64_t kCacheMiBDefault = 2048;
 // A drain that found no call to interrupt finds the next one.
 constexpr absl::Duration kDrainRepeat = absl::Milliseconds(200);
 // Then the leases are back, or expire: what still holds the process is a long compile, and children end with it.
-constexpr absl::Duration kStopMax = kDrainMax + absl::Seconds(5);
+constexpr absl::Duration kStopMax = absl::Seconds(15);  // beyond kDrainMax
 
 constexpr char kExamples[] = R"(Examples:
   fsr-worker --server 127.0.0.1:7070 --device sim:h200        a simulated H200; needs no GPU

@@ -20,7 +20,7 @@ std::string OutcomeWord(v1::Outcome outcome) { return Normalized(v1::Outcome_Nam
 std::string Join(v1::Outcome outcome, const std::vector<std::string>& parts) {
   std::string signature = OutcomeWord(outcome);
   for (const std::string& part : parts) {
-    if (!part.empty()) signature += ":" + Normalized(part);
+    if (!part.empty()) signature.append(":").append(Normalized(part));
   }
   return signature;
 }
@@ -74,7 +74,7 @@ std::string FailureSignature(v1::Outcome outcome, const v1::CaseResult& result) 
 std::string ComparisonText(const v1::Comparison& comparison) {
   const char* other = comparison.against() == v1::Comparison::BASELINE ? "baseline" : "incumbent";
   const bool known = comparison.ratio() > 0;
-  return known ? fmt::format(" That is {:.3g} times as fast as the {} ({:.4g} us).", comparison.ratio(), other,
+  return known ? fmt::format(" It is {:.3g} times as fast as the {} ({:.4g} us).", comparison.ratio(), other,
                              comparison.other_latency_us())
                : "";
 }
@@ -88,7 +88,7 @@ std::string MeasuredText(const v1::Evaluation& evaluation) {
                                : fmt::format(" and takes {:.4g} us on the {} (noise {:.2g} %).", measured.latency_us(),
                                              measured.device().name(), 100 * measured.noise());
   if (measured.floor_share() > 0) {
-    text += fmt::format(" The least time that the hardware allows is {:.4g} us, {:.3g} % of it.", measured.floor_us(),
+    text += fmt::format(" The least time that the hardware allows is {:.4g} us, {:.3g} % of that.", measured.floor_us(),
                         100 * measured.floor_share());
   }
   for (const v1::Comparison& comparison : evaluation.comparisons()) text += ComparisonText(comparison);
