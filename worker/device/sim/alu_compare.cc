@@ -61,7 +61,7 @@ inline auto Read(uint64_t lane) {
 
 // The comparison of bits kShift and up of each lane.
 template <Relation kRelation, class T, bool kFlush, int kShift = 0>
-inline __attribute__((always_inline)) LaneMask Compare(const AluArguments& arguments) {
+FSR_INLINE LaneMask Compare(const AluArguments& arguments) {
   const uint64_t* a = arguments.sources[0]->lane.data();
   const uint64_t* b = arguments.sources[1]->lane.data();
   LaneMask result = 0;
@@ -97,7 +97,7 @@ Combine CombineOf(const AluOperation& operation) { return static_cast<Combine>(o
 
 template <Relation kRelation, class T, bool kFlush>
 struct SetPredicate {
-  static inline __attribute__((always_inline)) void Run(const AluOperation& operation, const AluArguments& arguments) {
+  static FSR_INLINE void Run(const AluOperation& operation, const AluArguments& arguments) {
     const LaneMask result = Compare<kRelation, T, kFlush>(arguments), other = arguments.source_predicates[0];
     const Combine combine = CombineOf(operation);
     StorePredicate(arguments.mask, arguments.predicate, Apply(combine, result, other));
@@ -107,7 +107,7 @@ struct SetPredicate {
 // Of a pair, p is the comparison of the low halves and q that of the high ones.
 template <Relation kRelation, class H, bool kFlush>
 struct SetPredicatePair {
-  static inline __attribute__((always_inline)) void Run(const AluOperation& operation, const AluArguments& arguments) {
+  static FSR_INLINE void Run(const AluOperation& operation, const AluArguments& arguments) {
     const LaneMask low = Compare<kRelation, H, kFlush>(arguments), other = arguments.source_predicates[0];
     const LaneMask high = Compare<kRelation, H, kFlush, 16>(arguments);
     const Combine combine = CombineOf(operation);

@@ -72,15 +72,15 @@ inline uint32_t Narrow(double value, const Format& format, Rounding rounding, bo
   return sign | (away && !saturate_finite ? format.infinity : format.largest);
 }
 
-inline float Widen(F16 half) {
+FSR_INLINE float Widen(F16 half) {
   const uint32_t magnitude = Raw(half) & 0x7fffu, sign = static_cast<uint32_t>(Raw(half) & 0x8000u) << 16;
   // Both ways are taken, and neither meets a subnormal float, which many machines are slow with.
   const uint32_t normal = (magnitude << 13) + (magnitude >= 0x7c00u ? 224u << 23 : 112u << 23);
   const uint32_t subnormal = std::bit_cast<uint32_t>(static_cast<float>(static_cast<int32_t>(magnitude)) * 0x1p-24f);
   return std::bit_cast<float>((magnitude < 0x400u ? subnormal : normal) | sign);
 }
-inline float Widen(BF16 half) { return std::bit_cast<float>(static_cast<uint32_t>(Raw(half)) << 16); }
-inline float Widen(float value) { return value; }
+FSR_INLINE float Widen(BF16 half) { return std::bit_cast<float>(static_cast<uint32_t>(Raw(half)) << 16); }
+FSR_INLINE float Widen(float value) { return value; }
 inline double Widen(double value) { return value; }
 // An f8 is the upper byte of an f16 (e5m2), or has its own bias (e4m3).
 inline float WidenE5M2(uint32_t byte) { return Widen(F16{static_cast<uint16_t>((byte & 0xffu) << 8)}); }
@@ -104,7 +104,7 @@ H NarrowTo(double value, Rounding rounding) {
 
 // To nearest, ties to even, without branches and in words of one width, so that loops round it are vectorised.
 template <class H>
-H Nearest(double value) {
+FSR_INLINE H Nearest(double value) {
   constexpr Format kFormat = kFormatOf<H>;
   constexpr int kDropped = 53 - kFormat.precision;
   constexpr uint64_t kRebias = static_cast<uint64_t>(1022 + kFormat.min_exponent) << 52;
@@ -124,13 +124,13 @@ H Nearest(double value) {
   return H{static_cast<uint16_t>(result)};
 }
 template <class H>
-H Nearest(float value) {
+FSR_INLINE H Nearest(float value) {
   return Nearest<H>(static_cast<double>(value));
 }
 
 // a + b rounded to odd: with 53 bits it still says on which side of every shorter number, and of every midpoint of two
 // shorter ones, the exact sum lies, so that a second rounding gives what one would have. For finite sums.
-inline double AddToOdd(double a, double b) {
+FSR_INLINE double AddToOdd(double a, double b) {
   const double sum = a + b;
   const double b_part = sum - a;
   const double error = (a - (sum - b_part)) + (b - b_part);

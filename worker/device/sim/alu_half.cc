@@ -10,24 +10,24 @@ namespace fsr::sim::alu {
 namespace {
 
 template <class H>
-double Wide(H value) {
+FSR_INLINE double Wide(H value) {
   return static_cast<double>(Widen(value));
 }
 
 template <class H>
-H Add(H a, H b) {
+FSR_INLINE H Add(H a, H b) {
   return Nearest<H>(AddToOdd(Wide(a), Wide(b)));
 }
 template <class H>
-H Subtract(H a, H b) {
+FSR_INLINE H Subtract(H a, H b) {
   return Nearest<H>(AddToOdd(Wide(a), -Wide(b)));
 }
 template <class H>
-H Multiply(H a, H b) {
+FSR_INLINE H Multiply(H a, H b) {
   return Nearest<H>(Wide(a) * Wide(b));
 }
 template <class H>
-H FusedMultiplyAdd(H a, H b, H c) {
+FSR_INLINE H FusedMultiplyAdd(H a, H b, H c) {
   return Nearest<H>(AddToOdd(Wide(a) * Wide(b), Wide(c)));
 }
 

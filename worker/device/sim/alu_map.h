@@ -1,6 +1,7 @@
 // One function on values becomes one operation on lanes: Kernel<F>() is a loop over 32 lanes round F, with its types
-// taken from F's signature. The loops are compiled twice, for any x86-64 and for one with AVX2 and FMA, so that a
-// fused multiply-add is one instruction where the machine has it (and right, if slow, where it has not).
+// taken from F's signature. Unless the whole build asks for AVX2, the loops are compiled twice, for any x86-64 and for
+// one with AVX2 and FMA, so that a fused multiply-add is one instruction where the machine has it (and right, if slow,
+// where it has not).
 #pragma once
 
 #include <bit>
@@ -11,6 +12,10 @@
 #include <utility>
 
 #include "worker/device/sim/alu.h"
+
+// A call that is left in a loop over lanes keeps it from being vectorised.
+#define FSR_ALWAYS_INLINE __attribute__((always_inline))
+#define FSR_INLINE inline FSR_ALWAYS_INLINE
 
 #if defined(__clang__)
 #define FSR_LANES_ARE_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
@@ -65,7 +70,7 @@ inline uint64_t SelectBits(LaneMask mask, int lane) { return uint64_t{0} - uint6
 
 // compute(i) becomes lane i of the destination, for each lane of `mask`. The destination may be a source of compute.
 template <class Compute>
-inline __attribute__((always_inline)) void StoreLanes(LaneMask mask, Lanes* destination, Compute compute) {
+FSR_INLINE void StoreLanes(LaneMask mask, Lanes* destination, Compute compute) {
   if (destination == nullptr) return;
   uint64_t* out = destination->lane.data();
   if (mask == kFullMask) {
@@ -86,12 +91,12 @@ struct Mapping;
 template <auto kFunction, class R, class... A>
 struct Mapping<kFunction, R (*)(A...)> {
   template <size_t... I>
-  static inline __attribute__((always_inline)) void Run(const AluArguments& arguments, std::index_sequence<I...>) {
+  static FSR_INLINE void Run(const AluArguments& arguments, std::index_sequence<I...>) {
     const uint64_t* const in[] = {arguments.sources[I]->lane.data()...};
     StoreLanes(arguments.mask, arguments.destination,
-               [&](int i) { return ToLane<R>(kFunction(FromLane<A>(in[I][i])...)); });
+               [&](int i) FSR_ALWAYS_INLINE { return ToLane<R>(kFunction(FromLane<A>(in[I][i])...)); });
   }
-  static inline __attribute__((always_inline)) void Run(const AluOperation&, const AluArguments& arguments) {
+  static FSR_INLINE void Run(const AluOperation&, const AluArguments& arguments) {
     Run(arguments, std::index_sequence_for<A...>());
   }
 };
@@ -99,27 +104,24 @@ struct Mapping<kFunction, R (*)(A...)> {
 template <auto kFunction, class R, class... A>
 struct Mapping<kFunction, R (*)(Parameter, A...)> {
   template <size_t... I>
-  static inline __attribute__((always_inline)) void Run(Parameter parameter, const AluArguments& arguments,
-                                                        std::index_sequence<I...>) {
+  static FSR_INLINE void Run(Parameter parameter, const AluArguments& arguments, std::index_sequence<I...>) {
     const uint64_t* const in[] = {arguments.sources[I]->lane.data()...};
     StoreLanes(arguments.mask, arguments.destination,
-               [&](int i) { return ToLane<R>(kFunction(parameter, FromLane<A>(in[I][i])...)); });
+               [&](int i) FSR_ALWAYS_INLINE { return ToLane<R>(kFunction(parameter, FromLane<A>(in[I][i])...)); });
   }
-  static inline __attribute__((always_inline)) void Run(const AluOperation& operation, const AluArguments& arguments) {
+  static FSR_INLINE void Run(const AluOperation& operation, const AluArguments& arguments) {
     Run(Parameter{operation.parameter}, arguments, std::index_sequence_for<A...>());
   }
 };
 
-// Anything with a static Run(operation, arguments), compiled for this machine; a call left in a loop over lanes would
-// keep it from being vectorised.
-#if defined(__x86_64__)
+// Anything with a static Run(operation, arguments), compiled for this machine.
 template <class Body>
-__attribute__((flatten)) void RunAnywhere(const AluOperation& operation, const AluArguments& arguments) {
+void RunAnywhere(const AluOperation& operation, const AluArguments& arguments) {
   Body::Run(operation, arguments);
 }
+#if defined(__x86_64__) && !defined(__AVX2__)
 template <class Body>
-__attribute__((flatten, target("avx2,fma"))) void RunWithAvx2(const AluOperation& operation,
-                                                              const AluArguments& arguments) {
+__attribute__((target("avx2,fma"))) void RunWithAvx2(const AluOperation& operation, const AluArguments& arguments) {
   Body::Run(operation, arguments);
 }
 template <class Body>
@@ -130,7 +132,7 @@ AluFunction Compiled() {
 #else
 template <class Body>
 AluFunction Compiled() {
-  return &Body::Run;
+  return &RunAnywhere<Body>;
 }
 #endif
 
@@ -166,7 +168,7 @@ template <auto kFunction, class R, class... A>
 struct Packed<kFunction, R (*)(A...)> {
   template <class>
   using Word = uint32_t;
-  static uint32_t Apply(Word<A>... words) {
+  static FSR_INLINE uint32_t Apply(Word<A>... words) {
     const uint64_t low = ToLane<R>(kFunction(FromLane<A>(words & 0xffffu)...));
     const uint64_t high = ToLane<R>(kFunction(FromLane<A>(words >> 16)...));
     return static_cast<uint32_t>(low | high << 16);
@@ -177,7 +179,7 @@ template <auto kFunction, class R, class... A>
 struct Packed<kFunction, R (*)(Parameter, A...)> {
   template <class>
   using Word = uint32_t;
-  static uint32_t Apply(Parameter parameter, Word<A>... words) {
+  static FSR_INLINE uint32_t Apply(Parameter parameter, Word<A>... words) {
     const uint64_t low = ToLane<R>(kFunction(parameter, FromLane<A>(words & 0xffffu)...));
     const uint64_t high = ToLane<R>(kFunction(parameter, FromLane<A>(words >> 16)...));
     return static_cast<uint32_t>(low | high << 16);

@@ -105,7 +105,7 @@ absl::StatusOr<AluOperation> DecodeVectorMov(Reader& reader, Type type, bool unp
 // The choice by lane: a where `condition` has the lane's bit, else b.
 template <class Condition>
 struct Choose {
-  static inline __attribute__((always_inline)) void Run(const AluOperation& operation, const AluArguments& arguments) {
+  static FSR_INLINE void Run(const AluOperation& operation, const AluArguments& arguments) {
     const uint64_t* a = arguments.sources[0]->lane.data();
     const uint64_t* b = arguments.sources[1]->lane.data();
     const uint64_t width = operation.parameter;
