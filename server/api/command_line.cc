@@ -10,6 +10,9 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <string>
 
 #include "common/files.h"
@@ -77,6 +80,8 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(CommandLine& line, pid_t par
   }
   if (line.insecure_listen) line.server.exposure = Exposure::kInsecureNetwork;
   ASSIGN_OR_RETURN(std::unique_ptr<Server> server, Server::Start(line.server));
+  fmt::print("{}\n", server->address());
+  std::fflush(stdout);
   if (!line.address_file.empty()) RETURN_IF_ERROR(WriteFileAtomically(line.address_file, server->address() + "\n"));
   return server;
 }
@@ -90,8 +95,6 @@ int Run(CommandLine& line, pid_t parent) {
     fmt::print(stderr, "fsrd: {}.\n", MessageOf(server.status()));
     return kExitCannotStart;
   }
-  fmt::print("{}\n", (*server)->address());
-  std::fflush(stdout);
   int signal_number = 0;
   sigwait(&signals, &signal_number);
   spdlog::info("stopping on signal {} ({})", signal_number, strsignal(signal_number));

@@ -17,7 +17,8 @@ inline constexpr int kThreadsMax = 1024;
 inline constexpr int kEventsPerRead = 64;
 // How soon a waiting call notices that its client has gone.
 inline constexpr absl::Duration kClientCheckInterval = absl::Seconds(1);
-// How long calls that answer at once may take to end when the server stops.
-inline constexpr absl::Duration kStopGrace = absl::Seconds(5);
+// How long calls that answer at once may take to end when the server stops. gRPC waits as long for idle clients, too,
+// which confirm the end of a connection only every few seconds.
+inline constexpr absl::Duration kStopGrace = absl::Seconds(1);
 
 }  // namespace fsr
