@@ -53,6 +53,8 @@ absl::StatusOr<std::unique_ptr<LocalStack>> LocalStack::Open(const Options& opti
 }
 
 LocalStack::~LocalStack() {
+  // An open channel would hold the coordinator's shutdown up until gRPC next looks at it, seconds later.
+  client_.reset();
   // Workers first: they report what they hold to a coordinator that still lives.
   for (LocalWorker& worker : workers_) worker.process->Signal(SIGTERM);
   for (LocalWorker& worker : workers_) StopGently(worker.process);
