@@ -81,7 +81,8 @@ TEST_CASE("an instruction that is not simulated only matters to the kernel that 
   kernel.Buffer("output", std::vector<float>(32));
   CHECK(FailureText(kernel.Launch("k", {1, 1, 1}, {32, 1, 1})) == "");
   const LaunchReport report = kernel.Launch("tensor", {1, 1, 1}, {32, 1, 1});
-  CheckRefused(report, v1::UNSUPPORTED, "wgmma.fence.sync.aligned at line 3 is not simulated");
+  CheckRefused(report, v1::UNSUPPORTED, "wgmma.fence.sync.aligned is not simulated at line 3");
+  CHECK(report.failure->fault.source_line() == 3);
   CHECK(kernel.Read<float>("output") == std::vector<float>(32, 1.0f));
 }
 

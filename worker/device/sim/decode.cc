@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <set>
 
-#include "common/status_macros.h"
 #include "worker/device/sim/address_space.h"
 #include "worker/device/sim/function_decoder.h"
 
@@ -95,13 +94,12 @@ void LayOutKernelParameters(const ptx::Function& kernel, Program& program) {
   }
 }
 
-// Walks the code from the kernel's first step: what no path leads to is no trouble. Returns the first unsupported step
-// met, and whether calls recurse or are indirect, through `unbounded`.
+// Walks the code from the kernel's first step: what no path leads to is no trouble.
 class Reachability {
  public:
   explicit Reachability(const Program& program) : program_(program), seen_(program.steps.size(), false) {}
 
-  absl::Status Check() {
+  std::optional<uint32_t> FindUnsupported() {
     std::vector<uint32_t> open = {program_.functions[0].first_step};
     while (!open.empty()) {
       const uint32_t at = open.back();
@@ -109,10 +107,10 @@ class Reachability {
       if (at >= seen_.size() || seen_[at]) continue;
       seen_[at] = true;
       const Step& step = program_.steps[at];
-      if (step.op == Op::kUnsupported) return absl::UnimplementedError(program_.unsupported[step.detail]);
+      if (step.op == Op::kUnsupported) return at;
       Follow(step, at, open);
     }
-    return absl::OkStatus();
+    return std::nullopt;
   }
 
  private:
@@ -201,7 +199,7 @@ absl::StatusOr<Program> DecodeKernel(const ptx::Module& module, std::string_view
   LayOutShared(decoder, functions, names);
   LayOutKernelParameters(*entry, program);
   for (uint32_t i = 0; i < functions.size(); ++i) FunctionDecoder(decoder, *functions[i], i).Decode();
-  RETURN_IF_ERROR(Reachability(program).Check());
+  program.unsupported_step = Reachability(program).FindUnsupported();
   program.local_bytes_per_thread = LocalBytesPerThread(program);
   return std::move(decoder.program);
 }

@@ -14,8 +14,7 @@ namespace fsr::sim {
 // Addresses of the module's global and const variables, by name.
 using SymbolAddresses = std::map<std::string, uint64_t, std::less<>>;
 
-// NOT_FOUND if the module has no such kernel, UNIMPLEMENTED ("mma.sync… at line 12 …") if code that the kernel can
-// reach holds an instruction that is not known here.
+// NOT_FOUND if the module has no such kernel; the message lists those that it has.
 absl::StatusOr<Program> DecodeKernel(const ptx::Module& module, std::string_view kernel,
                                      const SymbolAddresses& symbols);
 

@@ -10,7 +10,7 @@ namespace fsr::sim {
 FunctionDecoder::Decoded FunctionDecoder::DecodeAlu(const Instruction& instruction) {
   absl::StatusOr<AluOperation> operation = FindAlu(instruction);
   if (!operation.ok()) {
-    return absl::IsUnimplemented(operation.status()) ? Unknown(instruction) : operation.status();
+    return absl::IsUnimplemented(operation.status()) ? Unknown() : operation.status();
   }
   AluStep step;
   step.operation = *std::move(operation);

@@ -17,12 +17,12 @@ FunctionDecoder::Decoded FunctionDecoder::DecodeBranch(const Instruction& instru
     return found->second;
   };
   if (instruction.opcode == "bra") {
-    if (instruction.operands.size() != 1) return Unknown(instruction);
+    if (instruction.operands.size() != 1) return Unknown();
     Step step = PlainStep(Op::kBranch, Pipe::kControl);
     ASSIGN_OR_RETURN(step.target, find_label(instruction.operands[0].name));
     return step;
   }
-  if (instruction.operands.size() != 2) return Unknown(instruction);
+  if (instruction.operands.size() != 2) return Unknown();
   BranchTable table;
   ASSIGN_OR_RETURN(table.index, Source(instruction.operands[0], "u32"));
   const auto targets = function_.branch_targets.find(instruction.operands[1].name);
@@ -55,7 +55,7 @@ FunctionDecoder::Decoded FunctionDecoder::DecodeCall(const Instruction& instruct
     step.callee = CallStep::Callee::kPrintf;
   } else if (instruction.callee == "__assertfail") {
     step.callee = CallStep::Callee::kAssertFail;
-    if (step.arguments.size() < 4) return Unknown(instruction);
+    if (step.arguments.size() < 4) return Unknown();
   } else if (const Register* target = FindRegister(instruction.callee); target != nullptr && !target->predicate) {
     step.callee = CallStep::Callee::kIndirect;
     step.address = {ValueRef::kRegister, target->index};
@@ -68,7 +68,7 @@ FunctionDecoder::Decoded FunctionDecoder::DecodeCall(const Instruction& instruct
 FunctionDecoder::Decoded FunctionDecoder::DecodeBarrier(const Instruction& instruction) {
   const std::vector<Operand>& operands = instruction.operands;
   if (HasModifier(instruction, "warp")) {
-    if (operands.size() != 1) return Unknown(instruction);
+    if (operands.size() != 1) return Unknown();
     ExchangeStep exchange;
     ASSIGN_OR_RETURN(exchange.members, Source(operands[0], "b32"));
     return MakeStep(Op::kExchange, Pipe::kShuffle, program_.exchanges, exchange);
@@ -87,7 +87,7 @@ FunctionDecoder::Decoded FunctionDecoder::DecodeBarrier(const Instruction& instr
   if (HasModifier(instruction, "arrive")) step.kind = BarrierStep::Kind::kArrive;
   const bool reduces = HasModifier(instruction, "red");
   if (reduces) {
-    if (operands.empty()) return Unknown(instruction);
+    if (operands.empty()) return Unknown();
     if (HasModifier(instruction, "popc")) {
       step.kind = BarrierStep::Kind::kPopulation;
       ASSIGN_OR_RETURN(step.destination, Destination(operands[0]));
@@ -97,7 +97,7 @@ FunctionDecoder::Decoded FunctionDecoder::DecodeBarrier(const Instruction& instr
     }
     next = 1;
   }
-  if (operands.size() < next + 1 + (reduces ? 1u : 0u)) return Unknown(instruction);
+  if (operands.size() < next + 1 + (reduces ? 1u : 0u)) return Unknown();
   ASSIGN_OR_RETURN(step.id, Source(operands[next++], "u32"));
   if (operands.size() > next + (reduces ? 1u : 0u)) {
     ASSIGN_OR_RETURN(step.count, Source(operands[next++], "u32"));
@@ -106,7 +106,7 @@ FunctionDecoder::Decoded FunctionDecoder::DecodeBarrier(const Instruction& instr
     ASSIGN_OR_RETURN(step.source, PredicateSource(operands[next++]));
   }
   if (next != operands.size() || (step.kind == BarrierStep::Kind::kArrive && !step.count.exists())) {
-    return Unknown(instruction);
+    return Unknown();
   }
   return MakeStep(Op::kBarrier, Pipe::kBarrier, program_.barriers, step);
 }

@@ -7,7 +7,7 @@ namespace fsr::sim {
 using Kind = ExchangeStep::Kind;
 
 FunctionDecoder::Decoded FunctionDecoder::DecodeShuffle(const Instruction& instruction, bool sync) {
-  if (instruction.operands.size() != (sync ? 5u : 4u)) return Unknown(instruction);
+  if (instruction.operands.size() != (sync ? 5u : 4u)) return Unknown();
   ExchangeStep step;
   if (HasModifier(instruction, "up")) {
     step.kind = Kind::kShuffleUp;
@@ -18,7 +18,7 @@ FunctionDecoder::Decoded FunctionDecoder::DecodeShuffle(const Instruction& instr
   } else if (HasModifier(instruction, "idx")) {
     step.kind = Kind::kShuffleIndex;
   } else {
-    return Unknown(instruction);
+    return Unknown();
   }
   ASSIGN_OR_RETURN(step.destination, Destination(instruction.operands[0]));
   if (!instruction.operands[0].second.empty()) {
@@ -34,7 +34,7 @@ FunctionDecoder::Decoded FunctionDecoder::DecodeShuffle(const Instruction& instr
 }
 
 FunctionDecoder::Decoded FunctionDecoder::DecodeVote(const Instruction& instruction, bool sync) {
-  if (instruction.operands.size() != (sync ? 3u : 2u)) return Unknown(instruction);
+  if (instruction.operands.size() != (sync ? 3u : 2u)) return Unknown();
   ExchangeStep step;
   const Operand& destination = instruction.operands[0];
   if (HasModifier(instruction, "ballot")) {
@@ -60,14 +60,14 @@ FunctionDecoder::Decoded FunctionDecoder::DecodeExchange(const Instruction& inst
   ExchangeStep step;
   const std::vector<Operand>& operands = instruction.operands;
   if (instruction.opcode == "elect") {
-    if (operands.size() != 2) return Unknown(instruction);
+    if (operands.size() != 2) return Unknown();
     step.kind = Kind::kElect;
     ASSIGN_OR_RETURN(step.destination, Destination(operands[0]));
     ASSIGN_OR_RETURN(step.predicate, PredicateDestination(operands[0].second));
     ASSIGN_OR_RETURN(step.members, Source(operands[1], "b32"));
     return MakeStep(Op::kExchange, Pipe::kShuffle, program_.exchanges, step);
   }
-  if (operands.size() != 3) return Unknown(instruction);
+  if (operands.size() != 3) return Unknown();
   const std::string_view type = TypeOf(instruction);
   ASSIGN_OR_RETURN(step.destination, Destination(operands[0]));
   if (instruction.opcode == "match") {
@@ -83,7 +83,7 @@ FunctionDecoder::Decoded FunctionDecoder::DecodeExchange(const Instruction& inst
     }
     // The f32 variants that look at magnitudes or hand NaN on are another operation.
     if (step.fold == nullptr || HasModifier(instruction, "abs") || HasModifier(instruction, "NaN")) {
-      return Unknown(instruction);
+      return Unknown();
     }
   }
   ASSIGN_OR_RETURN(step.value, Source(operands[1], type));

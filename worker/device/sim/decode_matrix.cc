@@ -108,7 +108,7 @@ FunctionDecoder::Decoded FunctionDecoder::DecodeMultiply(const Instruction& inst
   if (wmma && types.size() == 2) types = {types[0], MatrixElement::kF16, MatrixElement::kF16, types[1]};
   const bool known = shape.has_value() && types.size() == 4 && instruction.operands.size() == 4;
   if (!known || (!wmma && (!HasModifier(instruction, "row") || !HasModifier(instruction, "col")))) {
-    return Unknown(instruction);
+    return Unknown();
   }
   const auto layout = [&](FragmentLayout of_mma) { return wmma ? FragmentLayout::kDense : of_mma; };
   auto step = std::make_shared<MatrixStep>();
@@ -118,9 +118,9 @@ FunctionDecoder::Decoded FunctionDecoder::DecodeMultiply(const Instruction& inst
   step->c = {layout(FragmentLayout::kMmaC), types[3], shape->m, shape->n, {}};
   step->saturate = HasModifier(instruction, "satfinite");
   for (const char* modifier : {"sp", "sp::ordered_metadata", "kind::f8f6f4", "xor", "and"}) {
-    if (HasModifier(instruction, modifier)) return Unknown(instruction);
+    if (HasModifier(instruction, modifier)) return Unknown();
   }
-  if (!IsPossible(*shape, step->a, step->d, wmma)) return Unknown(instruction);
+  if (!IsPossible(*shape, step->a, step->d, wmma)) return Unknown();
   RETURN_IF_ERROR(BindFragment(instruction.operands[0], true, step->d));
   RETURN_IF_ERROR(BindFragment(instruction.operands[1], false, step->a));
   RETURN_IF_ERROR(BindFragment(instruction.operands[2], false, step->b));
@@ -133,7 +133,7 @@ FunctionDecoder::Decoded FunctionDecoder::DecodeMatrixAccess(const Instruction& 
   const std::optional<Shape> shape = ShapeOf(instruction);
   const std::vector<MatrixElement> types = ElementsOf(instruction);
   const bool load = HasModifier(instruction, "load");
-  if (!shape.has_value() || types.size() != 1 || instruction.operands.size() < 2) return Unknown(instruction);
+  if (!shape.has_value() || types.size() != 1 || instruction.operands.size() < 2) return Unknown();
   auto step = std::make_shared<MatrixStep>();
   step->kind = load ? MatrixStep::Kind::kLoad : MatrixStep::Kind::kStore;
   step->d.element = types[0];
@@ -154,7 +154,7 @@ FunctionDecoder::Decoded FunctionDecoder::DecodeMatrixAccess(const Instruction& 
 FunctionDecoder::Decoded FunctionDecoder::DecodeEights(const Instruction& instruction) {
   const bool load = instruction.opcode == "ldmatrix";
   if (!HasModifier(instruction, "m8n8") || !HasModifier(instruction, "b16") || instruction.operands.size() != 2) {
-    return Unknown(instruction);
+    return Unknown();
   }
   auto step = std::make_shared<MatrixStep>();
   step->kind = load ? MatrixStep::Kind::kLoadEights : MatrixStep::Kind::kStoreEights;

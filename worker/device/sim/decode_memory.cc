@@ -47,7 +47,7 @@ FunctionDecoder::Decoded FunctionDecoder::DecodeAccess(const Instruction& instru
   const bool load = instruction.opcode == "ld" || instruction.opcode == "ldu";
   const std::string_view type = TypeOf(instruction);
   const size_t expected = 2;
-  if (instruction.operands.size() < expected || type.empty()) return Unknown(instruction);
+  if (instruction.operands.size() < expected || type.empty()) return Unknown();
   const Operand& address = instruction.operands[load ? 1 : 0];
   const Operand& value = instruction.operands[load ? 0 : 1];
   AccessStep step;
@@ -65,7 +65,7 @@ FunctionDecoder::Decoded FunctionDecoder::DecodeAccess(const Instruction& instru
     ASSIGN_OR_RETURN(step.values[i], load ? Destination(elements[i]) : Source(elements[i], type));
   }
   if (type == "b128") {
-    if (step.count != 1) return Unknown(instruction);
+    if (step.count != 1) return Unknown();
     step.count = 2;
     step.values[1] = step.values[0];
     if (step.values[1].base == ValueRef::kRegister) ++step.values[1].index;
@@ -97,7 +97,7 @@ FunctionDecoder::Decoded FunctionDecoder::DecodeAtomic(const Instruction& instru
   step.count = VectorWidth(instruction);
   const size_t address_at = returns ? 1 : 0;
   if (step.function == nullptr || instruction.operands.size() < address_at + (operation == "cas" ? 3u : 2u)) {
-    return Unknown(instruction);
+    return Unknown();
   }
   ASSIGN_OR_RETURN(step.where, Address(instruction.operands[address_at], space));
   const auto bind = [&](const Operand& operand, bool destination,
@@ -122,7 +122,7 @@ FunctionDecoder::Decoded FunctionDecoder::DecodeAtomic(const Instruction& instru
 // Generic addresses of global, const and parameter space are the addresses themselves; shared and local memory have
 // a window each.
 FunctionDecoder::Decoded FunctionDecoder::DecodeConvertAddress(const Instruction& instruction) {
-  if (instruction.operands.size() != 2) return Unknown(instruction);
+  if (instruction.operands.size() != 2) return Unknown();
   const Space space = SpaceOf(instruction);
   uint64_t window = 0;
   if (space == Space::kShared) window = kSharedBegin;
@@ -141,7 +141,7 @@ FunctionDecoder::Decoded FunctionDecoder::DecodeConvertAddress(const Instruction
 }
 
 FunctionDecoder::Decoded FunctionDecoder::DecodeIsSpace(const Instruction& instruction) {
-  if (instruction.operands.size() != 2) return Unknown(instruction);
+  if (instruction.operands.size() != 2) return Unknown();
   IsSpaceStep step;
   step.space = SpaceOf(instruction);
   ASSIGN_OR_RETURN(step.predicate, PredicateDestination(instruction.operands[0].name));
@@ -154,14 +154,14 @@ FunctionDecoder::Decoded FunctionDecoder::DecodeCopyAsync(const Instruction& ins
   if (HasModifier(instruction, "wait_all") || HasModifier(instruction, "wait_group")) {
     SimpleStep wait;
     if (HasModifier(instruction, "wait_group")) {
-      if (instruction.operands.size() != 1) return Unknown(instruction);
+      if (instruction.operands.size() != 1) return Unknown();
       wait.parameter = instruction.operands[0].bits;
     }
     return MakeStep(Op::kWaitAsync, Pipe::kControl, program_.simple, wait);
   }
   const bool plain = HasModifier(instruction, "ca") || HasModifier(instruction, "cg");
   if (!plain || instruction.operands.size() < 3 || instruction.operands[2].kind != Operand::Kind::kImmediate) {
-    return Unknown(instruction);
+    return Unknown();
   }
   CopyAsyncStep step;
   ASSIGN_OR_RETURN(step.to, Address(instruction.operands[0], Space::kShared));

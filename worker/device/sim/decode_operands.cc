@@ -191,8 +191,6 @@ absl::StatusOr<MemoryOperand> FunctionDecoder::Address(const Operand& operand, S
   return where;
 }
 
-absl::Status FunctionDecoder::Unknown(const Instruction& instruction) {
-  return absl::UnimplementedError(fmt::format("is not simulated: {}", instruction.full));
-}
+absl::Status FunctionDecoder::Unknown() { return absl::UnimplementedError("is not simulated"); }
 
 }  // namespace fsr::sim

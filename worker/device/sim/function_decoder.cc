@@ -89,11 +89,9 @@ void FunctionDecoder::Decode() {
       if (!guard.ok()) decoded = guard;
     }
     if (!decoded.ok()) {
-      const std::string place = current_line_ != 0 ? fmt::format(" at line {}", current_line_) : "";
+      const std::string reason = MessageOf(decoded.status());
       step = MakeStep(Op::kUnsupported, Pipe::kControl, program_.unsupported,
-                      absl::IsUnimplemented(decoded.status()) && MessageOf(decoded.status()).starts_with("is not")
-                          ? fmt::format("{}{} is not simulated", instruction.full, place)
-                          : fmt::format("{}{} {}", instruction.full, place, MessageOf(decoded.status())));
+                      fmt::format("{} {}", instruction.full, reason));
     }
     step.line = current_line_;
     step.opcode = shared_.Opcode(instruction.full);
@@ -145,13 +143,13 @@ FunctionDecoder::Decoded FunctionDecoder::DecodeOne(const Instruction& instructi
   }
   SimpleStep simple;
   if (opcode == "activemask" || opcode == "createpolicy") {
-    if (instruction.operands.empty()) return Unknown(instruction);
+    if (instruction.operands.empty()) return Unknown();
     ASSIGN_OR_RETURN(simple.destination, Destination(instruction.operands[0]));
     if (opcode == "createpolicy") return PlainStep(Op::kNothing, Pipe::kAlu);
     return MakeStep(Op::kActiveMask, Pipe::kShuffle, program_.simple, simple);
   }
   if (opcode == "nanosleep") {
-    if (instruction.operands.size() != 1) return Unknown(instruction);
+    if (instruction.operands.size() != 1) return Unknown();
     ASSIGN_OR_RETURN(simple.value, Source(instruction.operands[0], "u32"));
     return MakeStep(Op::kSleep, Pipe::kControl, program_.simple, simple);
   }

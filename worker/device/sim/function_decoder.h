@@ -86,7 +86,7 @@ class FunctionDecoder {
   const Register* FindRegister(const std::string& name) const;
   ValueRef Temporary();  // a register of our own
   const ParameterSlot* FindParameter(std::string_view name) const;
-  static absl::Status Unknown(const Instruction& instruction);
+  static absl::Status Unknown();
 
   template <typename Detail>
   static Step MakeStep(Op op, Pipe pipe, std::vector<Detail>& table, Detail detail) {

@@ -9,8 +9,10 @@
 namespace fsr::sim {
 namespace {
 
-// Rounds without progress after which a block is put aside.
-constexpr int kStalledRoundsMax = 16;
+// Turns in a row that brought nothing, for each block at hand, after which another block is started.
+constexpr size_t kIdleTurnsPerBlock = 2;
+// A block that runs for so many rounds gives the others a turn, since it may be waiting in a way that does not show.
+constexpr int kRoundsPerTurn = 1024;
 // The clock is read once in so many rounds.
 constexpr int kRoundsPerClockRead = 16;
 
@@ -45,10 +47,12 @@ class Runner {
           Finish();
           break;
         case BlockProgress::kRan:
-          stalled_rounds_ = 0;
+          idle_turns_ = 0;
+          if (++rounds_of_turn_ == kRoundsPerTurn) PassTurn(/*start_another=*/true);
           break;
         case BlockProgress::kStalled:
-          Stalled();
+          ++idle_turns_;
+          PassTurn(idle_turns_ > (aside_.size() + 1) * kIdleTurnsPerBlock);
           break;
         case BlockProgress::kFault:
           Stop(*current_->fault());
@@ -63,13 +67,17 @@ class Runner {
   const Tally* tally() const { return tally_.get(); }
 
  private:
-  // The next block that has not started, or else one that was put aside. False: none is left.
+  // A block that was put aside, or else the next one that has not started. False: none is left.
   bool TakeBlock() {
-    if (StartBlock()) return true;
-    if (aside_.empty()) return false;
+    if (aside_.empty()) return StartBlock();
+    ResumeOldest();
+    return true;
+  }
+
+  void ResumeOldest() {
     current_ = std::move(aside_.front());
     aside_.pop_front();
-    return true;
+    rounds_of_turn_ = 0;
   }
 
   bool StartBlock() {
@@ -89,7 +97,7 @@ class Runner {
       free_.pop_back();
     }
     current_->Start(&shared_.context, index, counts_.data(), tally_.get());
-    stalled_rounds_ = 0;
+    rounds_of_turn_ = 0;
     return true;
   }
 
@@ -97,15 +105,19 @@ class Runner {
     if (tally_ != nullptr && current_->index % shared_.sample_stride == 0) events_.push_back(current_->events());
     shared_.resident.fetch_sub(1);
     free_.push_back(std::move(current_));
-    stalled_rounds_ = 0;
+    idle_turns_ = 0;
   }
 
-  void Stalled() {
-    std::this_thread::yield();
-    if (++stalled_rounds_ < kStalledRoundsMax) return;
-    stalled_rounds_ = 0;
+  // The current block goes to the end of the queue. What it waits for may be a block at hand, one on another thread, or
+  // one that has not started.
+  void PassTurn(bool start_another) {
     aside_.push_back(std::move(current_));
-    TakeBlock();
+    if (start_another) {
+      idle_turns_ = 0;
+      std::this_thread::yield();
+      if (StartBlock()) return;
+    }
+    ResumeOldest();
   }
 
   void Stop(FaultNote fault) {
@@ -121,7 +133,8 @@ class Runner {
   std::vector<std::unique_ptr<Block>> free_;
   std::vector<BlockEvents> events_;
   std::optional<FaultNote> fault_;
-  int stalled_rounds_ = 0;
+  size_t idle_turns_ = 0;   // in a row
+  int rounds_of_turn_ = 0;  // of the current block
   int rounds_ = 0;
 };
 

@@ -22,7 +22,7 @@ class LoadedModule : public DeviceModule {
   static absl::StatusOr<std::unique_ptr<LoadedModule>> Load(const CompiledKernel& kernel, Memory& memory);
   ~LoadedModule() override;
 
-  // By the name as launched. The errors are DecodeKernel's.
+  // By the name as launched. NOT_FOUND lists the kernels that there are.
   absl::StatusOr<const Program*> FindProgram(const std::string& kernel);
   // What the compiler says of the kernel; null if it says nothing.
   const v1::Resources* FindResources(const std::string& kernel) const;

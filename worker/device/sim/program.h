@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -237,6 +238,8 @@ struct Program {
   std::vector<SimpleStep> simple;
   std::vector<std::shared_ptr<const MatrixStep>> matrices;
   std::vector<std::string> unsupported;  // sentences
+  // The first step of an instruction that is not known here, if the kernel can reach one.
+  std::optional<uint32_t> unsupported_step;
   std::vector<Lanes> constants;
   std::vector<SpecialRegister> specials;
 

@@ -68,11 +68,12 @@ class Workspace {
   uint32_t slot_;
 };
 
-LaunchReport::Failure Refused(const ResolvedLaunch& launch, const LaunchRefusal& refusal) {
+LaunchReport::Failure Refused(const ResolvedLaunch& launch, const LaunchRefusal& refusal, uint32_t line = 0) {
   FaultNote note;
   note.outcome = refusal.outcome;
   note.kind = refusal.outcome == v1::UNSUPPORTED ? fault_kind::kUnsupported : fault_kind::kLaunch;
   note.what = refusal.reason;
+  note.line = line;
   return DescribeFault(note, launch.kernel);
 }
 
@@ -179,11 +180,15 @@ class SimulatedDevice : public Device {
                       absl::Time deadline, EstimateSum* estimate, LaunchReport& report) {
     const absl::StatusOr<const Program*> found = module.FindProgram(launch.kernel);
     if (!found.ok()) {
-      const bool unsupported = absl::IsUnimplemented(found.status());
-      report.failure = Refused(launch, {unsupported ? v1::UNSUPPORTED : v1::LAUNCH_ERROR, MessageOf(found.status())});
+      report.failure = Refused(launch, {v1::LAUNCH_ERROR, MessageOf(found.status())});
       return absl::OkStatus();
     }
     const Program& program = **found;
+    if (program.unsupported_step.has_value()) {
+      const Step& step = program.steps[*program.unsupported_step];
+      report.failure = Refused(launch, {v1::UNSUPPORTED, program.unsupported[step.detail]}, step.line);
+      return absl::OkStatus();
+    }
     const v1::Resources* resources = module.FindResources(launch.kernel);
     const bool known = resources != nullptr && resources->registers_per_thread() != 0;
     const uint32_t registers = known ? resources->registers_per_thread() : kRegistersPerThreadDefault;
