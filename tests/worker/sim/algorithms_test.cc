@@ -203,6 +203,46 @@ TEST_CASE("a tiled matrix multiplication with register blocking and double buffe
   }
 }
 
+TEST_CASE("cooperative groups: tiles, coalesced lanes, asynchronous copies, a cluster of one") {
+  KernelHarness kernel = KernelHarness::OfCuda(R"(
+    #include <cooperative_groups.h>
+    #include <cooperative_groups/memcpy_async.h>
+    #include <cooperative_groups/reduce.h>
+    #include <cooperative_groups/scan.h>
+    namespace cg = cooperative_groups;
+    extern "C" __global__ void k(const int* in, int* out) {
+      __shared__ int tile[256];
+      auto block = cg::this_thread_block();
+      cg::memcpy_async(block, tile, in, sizeof(int) * 256);
+      cg::wait(block);
+      auto warp = cg::tiled_partition<32>(block);
+      int v = tile[255 - threadIdx.x];
+      int total = cg::reduce(warp, v, cg::plus<int>()), before = cg::exclusive_scan(warp, v);
+      int together = 0;
+      if (v % 2) { auto odd = cg::coalesced_threads(); together = odd.size() * 100 + odd.thread_rank(); }
+      auto cluster = cg::this_cluster();
+      cluster.sync();
+      int* mine = out + threadIdx.x * 4;
+      mine[0] = total; mine[1] = before; mine[2] = together; mine[3] = cluster.num_blocks() * 10 + cluster.block_rank();
+    })");
+  std::vector<int32_t> in(256);
+  for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<int32_t>(i * i % 37);
+  kernel.Buffer("in", in).Buffer("out", std::vector<int32_t>(1024));
+  REQUIRE(FailureText(kernel.Launch("k", {1, 1, 1}, {256, 1, 1})) == "");
+  const auto out = kernel.Read<int32_t>("out");
+  std::reverse(in.begin(), in.end());
+  for (size_t t = 0; t < 256; ++t) {
+    const auto warp = in.begin() + static_cast<std::ptrdiff_t>(t / 32 * 32),
+               me = in.begin() + static_cast<std::ptrdiff_t>(t);
+    const auto is_odd = [](int32_t value) { return value % 2 != 0; };
+    const auto odd = std::count_if(warp, warp + 32, is_odd), rank = std::count_if(warp, me, is_odd);
+    CHECK(out[t * 4] == std::accumulate(warp, warp + 32, 0));
+    CHECK(out[t * 4 + 1] == std::accumulate(warp, me, 0));
+    CHECK(out[t * 4 + 2] == (is_odd(*me) ? odd * 100 + rank : 0));
+    CHECK(out[t * 4 + 3] == 10);
+  }
+}
+
 TEST_CASE("a run repeats exactly") {
   const auto run = [] {
     KernelHarness kernel = KernelHarness::OfCuda(R"(
