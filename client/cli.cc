@@ -163,6 +163,12 @@ int ClientMain(int argc, char** argv) {
   AddSearchCommands(app, in);
   AddReadingCommands(app, in);
   AddTaskCommands(app, in);
+  // CLI11 would only say that a command is required.
+  const auto named = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
+  if (argc > 1 && argv[1][0] != '-' && std::as_const(app).get_subcommands(named).empty()) {
+    fmt::print(stderr, "fsr: There is no command '{}'; `fsr --help` lists those there are.\n", argv[1]);
+    return kExitTrouble;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -55,6 +55,7 @@ absl::StatusOr<v1::Evaluation> EvaluateSingle(const v1::EvaluateRequest& request
   ASSIGN_OR_RETURN(const EvaluationId evaluation, store->EnqueueSingle(spec, request.device_kind()));
   absl::StatusOr<v1::Evaluation> result = Await(evaluation, store, clock, place, client_gone);
   if (!result.ok()) RETURN_IF_ERROR(store->CancelSingle(evaluation));
+  if (result.ok() && result->signature() == "task_fault") return absl::FailedPreconditionError(result->diagnosis());
   return result;
 }
 

@@ -33,7 +33,7 @@ decision::End BaselineFailed(const JobFacts& facts) {
       "Correct the task's baseline.cu (or its oracle.cu, if that is what is wrong) and hand the job in again.";
   if (baseline.outcome() == v1::MEASURED) {
     what = "it is right, but no time was measured";
-  } else if (baseline.outcome() == v1::UNSUPPORTED) {
+  } else if (baseline.outcome() == v1::UNSUPPORTED && baseline.signature() != "task_fault") {
     advice = "Choose a kind of device that can run the task's baseline.cu, or write one that this kind can run.";
   }
   return {v1::Job::FAILED, fmt::format("The baseline of task \"{}\" cannot be used on {}: {} {}", facts.task.name(),

@@ -105,6 +105,8 @@ v1::EvaluationSpec JobRunner::SpecFor(const JobFacts& facts, const std::string& 
 
 v1::EvaluationSpec JobRunner::CandidateSpec(const JobFacts& facts, const std::string& source) const {
   v1::EvaluationSpec spec = SpecFor(facts, source);
+  // An estimate is the same every time: running the others again beside the candidate would tell nothing new.
+  if (facts.baseline && facts.baseline->measurement().estimated()) return spec;
   v1::Reference* baseline = spec.add_references();
   baseline->set_against(v1::Comparison::BASELINE);
   baseline->set_source(facts.task.baseline_source());

@@ -50,7 +50,7 @@ TEST_CASE("evaluate names what is wrong with a broken kernel, and its line") {
   const std::vector<Broken> kernels = {
       {"syntax", Kernel("  output[0] = ;"), "COMPILE_ERROR", {"candidate.cu(4)", "expected an expression"}},
       {"bounds",
-       Kernel("  output[(size_t)c * rows + r] = 1.0f;"),
+       Kernel("  output[(size_t)c * rows + r + 1] = 1.0f;"),
        "RUNTIME_FAULT",
        {"line 4", "write", "output", "thread", "block"}},
       {"barrier", Kernel("  if (threadIdx.x < 16) __syncthreads();\n" + right), "RUNTIME_FAULT", {"line 4", "barrier"}},

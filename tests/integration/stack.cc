@@ -120,6 +120,10 @@ v1::CreateJobRequest TuneJob(int rounds, int candidates, uint64_t seed) {
 
 ProgramResult RunProgram(const std::vector<std::string>& arguments, const std::filesystem::path& state_folder) {
   const std::filesystem::path out = state_folder / "stdout", err = state_folder / "stderr";
+  // Subprocess appends.
+  std::error_code ignored;
+  std::filesystem::remove(out, ignored);
+  std::filesystem::remove(err, ignored);
   std::vector<std::string> argv = {Program("fsr")};
   argv.insert(argv.end(), arguments.begin(), arguments.end());
   auto child =

@@ -161,10 +161,27 @@ void Agent::GiveBack(LeasedWork& work, const absl::Status& status) {
     board_.Return(work, "cancelled");
     return;
   }
+  if (absl::IsFailedPrecondition(status)) {
+    FinishAsTaskFault(work, MessageOf(status));
+    return;
+  }
   spdlog::warn("evaluation {} attempt {} is given back: {}", work.assignment.evaluation_id(), work.assignment.attempt(),
                MessageOf(status));
   board_.Return(work, MessageOf(status));
   if (absl::IsUnavailable(status)) board_.SetUnhealthy(MessageOf(status));
+}
+
+// No other worker could do better: the answer is final, and says nothing about the kernel.
+void Agent::FinishAsTaskFault(LeasedWork& work, const std::string& sentence) {
+  spdlog::warn("evaluation {}: the task is at fault: {}", work.assignment.evaluation_id(), sentence);
+  v1::Evaluation evaluation;
+  evaluation.set_id(work.assignment.evaluation_id());
+  evaluation.set_attempt(work.assignment.attempt());
+  evaluation.set_worker(options_.worker_id);
+  evaluation.set_outcome(v1::UNSUPPORTED);
+  evaluation.set_signature("task_fault");
+  evaluation.set_diagnosis(sentence);
+  board_.Finish(work, std::move(evaluation));
 }
 
 void Agent::CheckHealth() {

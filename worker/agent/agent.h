@@ -53,6 +53,7 @@ class Agent {
   void RunOne(LeasedWork& work);
   void CheckHealth();
   // What an error of ours means for the lease, and for the worker.
+  void FinishAsTaskFault(LeasedWork& work, const std::string& sentence);
   void GiveBack(LeasedWork& work, const absl::Status& status);
 
   const Options options_;

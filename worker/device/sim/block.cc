@@ -163,7 +163,7 @@ FaultNote Block::DescribeDeadlock() const {
   FaultNote note;
   const bool barrier = step.op == Op::kBarrier;
   note.kind = barrier ? fault_kind::kDivergentBarrier : fault_kind::kDivergentWarp;
-  note.what = fmt::format("{} can never complete: {} of {} arrived", context->program->opcodes[step.opcode], here,
+  note.what = fmt::format("the barrier {} can never complete: {} of {} arrived", context->program->opcodes[step.opcode], here,
                           Threads(expected));
   if (returned != 0) note.what += fmt::format(", {} have returned", returned);
   for (const auto& [line, count] : waiting_at) {
