@@ -89,6 +89,7 @@ CREATE TABLE evaluations (
 
 CREATE INDEX evaluations_waiting ON evaluations (id) WHERE state = 'WAITING';
 CREATE INDEX evaluations_waiting_by_device ON evaluations (device_kind, id) WHERE state = 'WAITING';
+CREATE INDEX evaluations_single_open ON evaluations (id) WHERE purpose = 'SINGLE' AND state IN ('WAITING', 'LEASED');
 CREATE INDEX evaluations_by_job ON evaluations (job_id, purpose, state, outcome, latency_us);
 CREATE INDEX evaluations_measured ON evaluations (task_version_id, estimated, latency_us)
   WHERE purpose = 'CANDIDATE' AND outcome = 'MEASURED';

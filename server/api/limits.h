@@ -17,6 +17,10 @@ inline constexpr int kThreadsMax = 1024;
 inline constexpr int kEventsPerRead = 64;
 // How soon a waiting call notices that its client has gone.
 inline constexpr absl::Duration kClientCheckInterval = absl::Seconds(1);
+// A client whose machine has vanished is found out by pings; clients may send some, too.
+inline constexpr absl::Duration kKeepaliveInterval = absl::Seconds(30);
+inline constexpr absl::Duration kKeepaliveTimeout = absl::Seconds(10);
+inline constexpr absl::Duration kClientPingIntervalMin = absl::Seconds(5);
 // How long calls that answer at once may take to end when the server stops. gRPC waits as long for idle clients, too,
 // which confirm the end of a connection only every few seconds.
 inline constexpr absl::Duration kStopGrace = absl::Seconds(1);

@@ -30,6 +30,8 @@ absl::Status CheckExposure(const ListenAddress& address, Exposure exposure) {
                   address.WithPort(address.port)));
 }
 
+int Milliseconds(absl::Duration duration) { return static_cast<int>(absl::ToInt64Milliseconds(duration)); }
+
 void UseGrpcPlugins() {
   static std::once_flag once;  // they register themselves for the whole process
   std::call_once(once, [] {
@@ -75,14 +77,17 @@ class Server::Impl {
 
  private:
   absl::Status OpenStore(const Options& options) {
-    auto lock = FileLock::Take(options.database.string() + ".lock");
+    // One lock by whatever name the database is called.
+    std::error_code ignored;
+    const std::filesystem::path database = std::filesystem::weakly_canonical(options.database, ignored);
+    auto lock = FileLock::Take((database.empty() ? options.database : database).string() + ".lock");
     if (!lock.ok()) {
       return WithContext(fmt::format("the database {} cannot be used by a second server", options.database.string()),
                          lock.status());
     }
     lock_ = *std::move(lock);
     ASSIGN_OR_RETURN(store_, Store::Open(options.database, options.clock));
-    return absl::OkStatus();
+    return store_->CancelAllSingle();
   }
 
   absl::Status Listen(const ListenAddress& address) {
@@ -97,6 +102,10 @@ class Server::Impl {
     builder.SetMaxReceiveMessageSize(kRequestBytesMax);
     builder.SetMaxSendMessageSize(kResponseBytesMax);
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a second server must not share the port silently
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, Milliseconds(kKeepaliveInterval));
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, Milliseconds(kKeepaliveTimeout));
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                               Milliseconds(kClientPingIntervalMin));
     builder.AddListeningPort(address.WithPort(address.port), grpc::InsecureServerCredentials(), &port);
     builder.RegisterService(search_service_.get());
     builder.RegisterService(worker_service_.get());

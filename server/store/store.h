@@ -175,6 +175,8 @@ class Store {
   // nullopt: not finished. FAILED_PRECONDITION if it was cancelled.
   absl::StatusOr<std::optional<v1::Evaluation>> ResultOf(EvaluationId evaluation);
   absl::Status CancelSingle(EvaluationId evaluation);  // no-op if it has ended
+  // All of them: for the start of a server, since nobody waits for those of the one before.
+  absl::Status CancelAllSingle();
 
   struct OpenAttempt {
     std::string lease_id;

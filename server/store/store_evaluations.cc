@@ -10,13 +10,20 @@ namespace fsr {
 namespace {
 
 constexpr char kResult[] = "SELECT state, result FROM evaluations WHERE id = ?";
+// ? is one evaluation, or NULL for all.
 constexpr char kCancelAttempts[] = R"sql(
   UPDATE attempts SET state = 'CANCELLED', reason = 'whoever asked for it has gone', ended_at_us = ?
-  WHERE evaluation_id = ? AND state = 'OPEN'
-    AND EXISTS (SELECT 1 FROM evaluations e WHERE e.id = evaluation_id AND e.purpose = 'SINGLE'))sql";
+  WHERE state = 'OPEN' AND evaluation_id IN
+    (SELECT id FROM evaluations WHERE purpose = 'SINGLE' AND state = 'LEASED' AND (? IS NULL OR id = ?)))sql";
 constexpr char kCancel[] = R"sql(
   UPDATE evaluations SET state = 'CANCELLED', ended_at_us = ?
-  WHERE id = ? AND purpose = 'SINGLE' AND state IN ('WAITING', 'LEASED'))sql";
+  WHERE purpose = 'SINGLE' AND state IN ('WAITING', 'LEASED') AND (? IS NULL OR id = ?))sql";
+
+absl::Status Cancel(SQLite::Database& database, std::optional<EvaluationId> which, int64_t now_us) {
+  Execute(database, kCancelAttempts, now_us, which, which);
+  Execute(database, kCancel, now_us, which, which);
+  return absl::OkStatus();
+}
 
 }  // namespace
 
@@ -43,12 +50,11 @@ absl::StatusOr<std::optional<v1::Evaluation>> Store::ResultOf(EvaluationId evalu
 }
 
 absl::Status Store::CancelSingle(EvaluationId evaluation) {
-  return impl_->Write([&](SQLite::Database& database) -> absl::Status {
-    const int64_t now_us = impl_->NowMicros();
-    Execute(database, kCancelAttempts, now_us, evaluation);
-    Execute(database, kCancel, now_us, evaluation);
-    return absl::OkStatus();
-  });
+  return impl_->Write([&](SQLite::Database& database) { return Cancel(database, evaluation, impl_->NowMicros()); });
+}
+
+absl::Status Store::CancelAllSingle() {
+  return impl_->Write([&](SQLite::Database& database) { return Cancel(database, std::nullopt, impl_->NowMicros()); });
 }
 
 }  // namespace fsr

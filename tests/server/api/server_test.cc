@@ -59,6 +59,22 @@ TEST_CASE("a second server on the same database is refused, and says who holds i
   const absl::Status refused = Server::Start(ServerOptions(fixture.folder / "fsr.db")).status();
   CHECK(refused.code() == absl::StatusCode::kFailedPrecondition);
   CHECK_THAT(MessageOf(refused), Catch::Contains("second server") && Catch::Contains(std::to_string(getpid())));
+  std::filesystem::create_symlink(fixture.folder / "fsr.db", fixture.folder / "other_name.db");
+  CHECK(Server::Start(ServerOptions(fixture.folder / "other_name.db")).status().code() ==
+        absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_CASE("a single evaluation of a server that was killed is not handed out by the next one") {
+  TemporaryFolder folder;
+  {
+    auto store = Store::Open(folder / "fsr.db", SystemClock()).value();
+    v1::EvaluationSpec spec = SomeSpec("one file");
+    *spec.mutable_task() = SomeTask();
+    REQUIRE(store->EnqueueSingle(spec, "sim:h200").ok());
+  }
+  REQUIRE(Server::Start(ServerOptions(folder / "fsr.db")).ok());
+  auto store = Store::Open(folder / "fsr.db", SystemClock()).value();
+  CHECK(store->Lease(SimulatedDevice(), "w", "b", "l").value() == std::nullopt);
 }
 
 TEST_CASE("a port in use is refused") {

@@ -227,6 +227,20 @@ TEST_CASE("a cancelled single evaluation is abandoned") {
   CHECK(fixture.store->ResultOf(leased).status().code() == absl::StatusCode::kFailedPrecondition);
 }
 
+TEST_CASE("all single evaluations can be cancelled at once, and only those") {
+  StoreFixture fixture;
+  v1::EvaluationSpec spec = SomeSpec("one file");
+  *spec.mutable_task() = SomeTask();
+  REQUIRE(fixture.store->EnqueueSingle(spec, "sim:h200").ok());
+  fixture.LeaseNext("l1");
+  REQUIRE(fixture.store->EnqueueSingle(spec, "sim:h200").ok());
+  REQUIRE(fixture.store->EnqueueBaseline(fixture.NewJob(), SomeSpec("baseline")).ok());
+  REQUIRE(fixture.store->CancelAllSingle().ok());
+  CHECK_FALSE(fixture.store->Finish("l1", Measured(2)).value());
+  CHECK(fixture.LeaseNext("l2").spec().source() == "baseline");
+  CHECK(NothingWaits(*fixture.store));
+}
+
 TEST_CASE("CancelSingle does not touch a job's evaluation") {
   StoreFixture fixture;
   const JobId job = fixture.JobWithAnswers(1);

@@ -49,10 +49,10 @@ TEST_CASE("requests without an id are always new jobs") {
 
 TEST_CASE("the content hash does not depend on the order in which options were added") {
   v1::CreateJobRequest forward, backward;
-  for (int i = 0; i < 50; ++i) (*forward.mutable_generator()->mutable_options())[fmt::format("o{}", i)] = "x";
-  for (int i = 49; i >= 0; --i) (*backward.mutable_generator()->mutable_options())[fmt::format("o{}", i)] = "x";
+  for (int i = 0; i < 50; ++i) (*forward.mutable_generator()->mutable_options())[fmt::format("o{}", i)] = "value";
+  for (int i = 49; i >= 0; --i) (*backward.mutable_generator()->mutable_options())[fmt::format("o{}", i)] = "value";
   CHECK(ContentHash(forward) == ContentHash(backward));
-  (*forward.mutable_generator()->mutable_options())["o3"] = "y";
+  (*forward.mutable_generator()->mutable_options())["o3"] = "other";
   CHECK(ContentHash(forward) != ContentHash(backward));
 }
 
