@@ -163,8 +163,8 @@ FaultNote Block::DescribeDeadlock() const {
   FaultNote note;
   const bool barrier = step.op == Op::kBarrier;
   note.kind = barrier ? fault_kind::kDivergentBarrier : fault_kind::kDivergentWarp;
-  note.what = fmt::format("the barrier {} can never complete: {} of {} arrived", context->program->opcodes[step.opcode], here,
-                          Threads(expected));
+  note.what = fmt::format("the {} {} can never complete: {} of {} arrived", barrier ? "barrier" : "warp-wide operation",
+                          context->program->opcodes[step.opcode], here, Threads(expected));
   if (returned != 0) note.what += fmt::format(", {} have returned", returned);
   for (const auto& [line, count] : waiting_at) {
     note.what +=
