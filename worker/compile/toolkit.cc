@@ -28,24 +28,6 @@ std::vector<fs::path> Roots() {
   return roots;
 }
 
-std::vector<fs::path> LibraryFolders() {
-  std::vector<fs::path> folders;
-  for (const fs::path& root : Roots()) {
-    for (const char* below : {"lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib"}) {
-      folders.push_back(root / below);
-    }
-  }
-  const char* loader_path = std::getenv("LD_LIBRARY_PATH");
-  std::string_view rest = loader_path == nullptr ? "" : loader_path;
-  while (!rest.empty()) {
-    std::string_view folder = rest.substr(0, rest.find(':'));
-    rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
-    if (!folder.empty()) folders.emplace_back(folder);
-  }
-  for (const char* folder : {"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"}) folders.emplace_back(folder);
-  return folders;
-}
-
 // The headers of the toolkit that the library is part of, or else of the first toolkit that has some.
 std::vector<std::string> IncludeFolders(const fs::path& library) {
   std::vector<fs::path> candidates = {library.parent_path().parent_path() / "include"};
@@ -66,10 +48,28 @@ std::vector<std::string> IncludeFolders(const fs::path& library) {
 
 }  // namespace
 
+std::vector<std::string> ToolkitLibraryFolders() {
+  std::vector<std::string> folders;
+  for (const fs::path& root : Roots()) {
+    for (const char* below : {"lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib"}) {
+      folders.push_back((root / below).string());
+    }
+  }
+  const char* loader_path = std::getenv("LD_LIBRARY_PATH");
+  std::string_view rest = loader_path == nullptr ? "" : loader_path;
+  while (!rest.empty()) {
+    std::string_view folder = rest.substr(0, rest.find(':'));
+    rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
+    if (!folder.empty()) folders.emplace_back(folder);
+  }
+  for (const char* folder : {"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"}) folders.emplace_back(folder);
+  return folders;
+}
+
 absl::StatusOr<Toolkit> FindToolkit() {
-  const std::vector<fs::path> folders = LibraryFolders();
+  const std::vector<std::string> folders = ToolkitLibraryFolders();
   for (std::string_view name : kLibraryNames) {
-    for (const fs::path& folder : folders) {
+    for (const fs::path folder : folders) {
       std::error_code error;
       const fs::path library = fs::canonical(folder / name, error);
       if (error) continue;
@@ -80,12 +80,10 @@ absl::StatusOr<Toolkit> FindToolkit() {
                      .fingerprint = fmt::format("{} {} {}", library.string(), bytes, written)};
     }
   }
-  std::vector<std::string> tried;
-  for (const fs::path& folder : folders) tried.push_back(folder.string());
   return absl::UnavailableError(
       fmt::format("There is no {} or {} on this machine, so no kernel can be compiled. Install the CUDA Toolkit 13 (or "
                   "its NVRTC package alone) or set CUDA_HOME to where it lies. Looked in: {}.",
-                  kLibraryNames[0], kLibraryNames[1], fmt::join(tried, ", ")));
+                  kLibraryNames[0], kLibraryNames[1], fmt::join(folders, ", ")));
 }
 
 }  // namespace fsr

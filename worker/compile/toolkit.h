@@ -15,6 +15,10 @@ struct Toolkit {
   std::string fingerprint;
 };
 
+// Where the toolkit's libraries may lie, the most likely first: below $CUDA_HOME, $CUDA_PATH, the program's own folder
+// and /usr/local/cuda, in $LD_LIBRARY_PATH, in the system's folders.
+std::vector<std::string> ToolkitLibraryFolders();
+
 // Looks in $CUDA_HOME, $CUDA_PATH, beside the program (a bundle's lib folder), /usr/local/cuda, $LD_LIBRARY_PATH and
 // the system's library folders. UNAVAILABLE if there is no NVRTC: the message says what to install.
 absl::StatusOr<Toolkit> FindToolkit();
