@@ -3,7 +3,7 @@ PRESET ?= release
 BUILD := build/$(PRESET)
 CONFIGURE_FLAGS := $(if $(FSR_CUDA_ROOT),-DFSR_CUDA_ROOT=$(FSR_CUDA_ROOT))
 
-.PHONY: run test build setup bench format lint bundle clean
+.PHONY: run test build setup bench bench-gpu format lint bundle clean
 
 run: build  ## build, then search a fast kernel for tasks/transpose on the simulated H200, without a model
 	$(BUILD)/bin/fsr run tasks/transpose
@@ -21,6 +21,9 @@ setup:
 
 bench: build  ## benchmarks that need no GPU
 	@for b in $(BUILD)/bin/*_bench; do echo "== $$(basename $$b)"; $$b || exit 1; done
+
+bench-gpu: build  ## on a machine with a GPU: its tests and figures, into gpu-results/
+	tests/gpu/run.sh
 
 format:
 	@deploy/setup.sh lint

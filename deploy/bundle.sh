@@ -11,6 +11,8 @@ root=$stage/fsr
 mkdir -p "$root/bin" "$root/lib" "$root/share/fsr"
 cp -r prompts tasks "$root/share/fsr/"
 cp README.md "$root/"
+mkdir -p "$root/tests/gpu"
+cp tests/gpu/*.sh tests/gpu/*.py "$root/tests/gpu/"
 
 programs=(fsr fsrd fsr-worker)
 for extra in gpu_tests gpu_bench; do [ -x "$build/bin/$extra" ] && programs+=("$extra"); done
@@ -21,6 +23,5 @@ done
 # glibc and its loader belong to the machine the bundle runs on; everything else comes along and is found by $ORIGIN.
 ldd "$root"/bin/* | awk '/=> \//{print $3}' | sort -u | grep -vE '/(libc|libm|libdl|libpthread|librt|libresolv|ld-linux-x86-64)\.so' |
   xargs -I{} cp -Lu {} "$root/lib/"
-rm -rf
 tar -C "$stage" -czf "$(dirname "$build")/fsr-bundle.tar.gz" fsr
 ls -l "$(dirname "$build")/fsr-bundle.tar.gz"
