@@ -20,7 +20,7 @@ setup:
 	@mkdir -p build
 
 bench: build  ## benchmarks that need no GPU
-	@for b in $(BUILD)/bin/*_bench; do echo "== $$(basename $$b)"; $$b || exit 1; done
+	@for b in $(BUILD)/bin/fsr_bench_*; do echo "== $$(basename $$b)"; $$b || exit 1; done
 
 bench-gpu: build  ## on a machine with a GPU: its tests and figures, into gpu-results/
 	tests/gpu/run.sh
