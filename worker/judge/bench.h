@@ -71,6 +71,7 @@ class Bench {
                                 const Device::RunOptions& options);
 
   // ---- The parts of Run, for a meter that launches in its own way between them ----
+  absl::Status WriteInputs();
   // Writes inputs, poisons outputs and scratch.
   absl::Status Prepare(LoadedKernel& kernel, PoisonKind poison, uint64_t poison_seed, KernelRun& run);
   // Checks guards and inputs and reads the outputs; sets run.report.failure if the kernel broke a rule.
@@ -88,7 +89,6 @@ class Bench {
   Bench(Device& device, const v1::Task& task, const v1::Case& which) : device_(device), task_(task), which_(which) {}
 
   absl::StatusOr<std::optional<LaunchReport::Failure>> AllocateScratch(LoadedKernel& kernel);
-  absl::Status WriteInputs();
   absl::Status WritePoison(LoadedKernel& kernel, PoisonKind kind, uint64_t seed, KernelRun& run);
   absl::StatusOr<std::optional<LaunchReport::Failure>> CheckGuards(LoadedKernel& kernel);
   absl::StatusOr<std::optional<LaunchReport::Failure>> CheckInputs();

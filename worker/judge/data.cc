@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "worker/judge/elements.h"
+#include "worker/judge/parallel.h"
 
 namespace fsr {
 namespace {
@@ -126,9 +127,10 @@ void FillNormal(const Element& element, const ResolvedData& data, uint64_t seed,
   }
 }
 
-}  // namespace
+// Data are drawn part by part, each from a seed of its own, so that they are the same on any number of cores.
+constexpr size_t kPartBytes = size_t{4} << 20;
 
-void FillData(const ResolvedData& data, uint64_t seed, std::span<std::byte> bytes) {
+void FillPart(const ResolvedData& data, uint64_t seed, std::span<std::byte> bytes) {
   VisitElementType(data.type, [&](const auto& element) {
     using Element = std::remove_cvref_t<decltype(element)>;
     using Stored = typename Element::Stored;
@@ -146,6 +148,14 @@ void FillData(const ResolvedData& data, uint64_t seed, std::span<std::byte> byte
     } else {
       FillUniformFloat(element, data, seed, out);
     }
+  });
+}
+
+}  // namespace
+
+void FillData(const ResolvedData& data, uint64_t seed, std::span<std::byte> bytes) {
+  ParallelFor(bytes.size(), kPartBytes, [&](size_t begin, size_t end) {
+    FillPart(data, BitsAt(seed, begin), bytes.subspan(begin, end - begin));
   });
 }
 

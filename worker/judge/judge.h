@@ -26,11 +26,12 @@ struct JudgeOptions {
   uint64_t seed = 0;
   absl::Duration run_limit = absl::Seconds(10);
   bool stop_at_first_failure = true;  // on a GPU, a fault ends the judging in any case
+  bool judge_measured_case = true;    // false: Measure follows, which judges its own runs of that case
   Clock* clock = SystemClock();       // for CaseResult.seconds only
 };
 
 // The results of the cases in order (those after the first failure are missing if stop_at_first_failure). The last
-// case judged is the measured one.
+// case judged is the measured one, if it is judged.
 //
 // A case whose outputs have no element at all (a size of 0) is right without a launch. Where an output has elements, a
 // plan that Resolve refuses, such as a grid of 0 blocks, is a LAUNCH_ERROR.

@@ -13,6 +13,7 @@
 #include "worker/meter/cuda_sampler.h"
 #include "worker/meter/resources.h"
 #include "worker/meter/wrong_when_measured.h"
+#include "worker/profile/kernel_profiler.h"
 
 namespace fsr {
 namespace {
@@ -49,6 +50,7 @@ class CudaMeasurement {
   absl::StatusOr<CudaSampler::Batch> TimeOnce(bool perturb);
   absl::Status MeasureHot();
   absl::Status Report(const LoadableKernel& candidate, const std::vector<MeterReference>& references);
+  void Profile();
   bool Failed() const { return report_.failure.has_value(); }
 
   cuda::CudaDevice& device_;
@@ -88,17 +90,15 @@ absl::Status CudaMeasurement::LoadKernel(const LoadableKernel& kernel) {
 
 // Data go to the device once, and every kernel runs once outside of any timing: its code is loaded then.
 absl::Status CudaMeasurement::WarmUp() {
+  RETURN_IF_ERROR(bench_->WriteInputs());
+  shadows_.clear();
+  for (size_t i = 0; i < bench_->buffers().size(); ++i) {
+    shadows_.emplace_back();
+    if (bench_->buffers()[i].role != v1::Parameter::INOUT) continue;
+    ASSIGN_OR_RETURN(shadows_.back(), device_.Allocate("shadow", static_cast<size_t>(bench_->buffers()[i].bytes)));
+    RETURN_IF_ERROR(shadows_.back()->Write(bench_->pristine(i).bytes()));
+  }
   for (Kernel& kernel : kernels_) {
-    KernelRun run;
-    RETURN_IF_ERROR(bench_->Prepare(*kernel.loaded, PoisonKind::kExtreme, random_(), run));
-    if (shadows_.empty()) {
-      for (size_t i = 0; i < bench_->buffers().size(); ++i) {
-        shadows_.emplace_back();
-        if (bench_->buffers()[i].role != v1::Parameter::INOUT) continue;
-        ASSIGN_OR_RETURN(shadows_.back(), device_.Allocate("shadow", static_cast<size_t>(bench_->buffers()[i].bytes)));
-        RETURN_IF_ERROR(shadows_.back()->Write(bench_->pristine(i).bytes()));
-      }
-    }
     report_.failure = device_.Enqueue(kernel.plan);
     if (auto failure = device_.Await(options_.run_limit); failure && !Failed()) report_.failure = failure;
     if (Failed()) return absl::OkStatus();
@@ -265,6 +265,31 @@ absl::Status CudaMeasurement::Report(const LoadableKernel& candidate, const std:
   return absl::OkStatus();
 }
 
+// Why it is as fast as it is. Nothing here fails the measurement: what could not be had is said in a hint.
+void CudaMeasurement::Profile() {
+  v1::Measurement& measurement = *report_.measurement;
+  ProfileRequest request;
+  request.plan = &kernels_[0].plan;
+  request.before = [this] {
+    RETURN_IF_ERROR(QueueFreshData(false));
+    RETURN_IF_ERROR(QueuePoison());
+    return sampler_->FlushL2();
+  };
+  request.facts = {.device = device_.facts(),
+                   .resources = report_.resources,
+                   .latency_us = measurement.latency_us(),
+                   .floor_us = measurement.floor_us()};
+  DescribeWork(task_, which_, &request.facts);
+  const auto& required = task_.required_instructions();
+  request.instructions.assign(required.begin(), required.end());
+  request.run_limit = options_.run_limit;
+  ProfileReport profile = ProfileKernel(device_, request);
+  report_.counters = std::move(profile.counters);
+  report_.hints.insert(report_.hints.end(), profile.hints.begin(), profile.hints.end());
+  report_.executed_instructions = std::move(profile.executed_instructions);
+  measurement.set_limited_by(profile.limited_by);
+}
+
 absl::StatusOr<MeterReport> CudaMeasurement::Run(const LoadableKernel& candidate, const LoadableKernel& oracle,
                                                  const std::vector<MeterReference>& references) {
   ASSIGN_OR_RETURN(bench_, Bench::Create(device_, task_, which_));
@@ -288,12 +313,12 @@ absl::StatusOr<MeterReport> CudaMeasurement::Run(const LoadableKernel& candidate
     // The oracle's run left its own data behind: the next series starts from fresh ones.
     if (!Failed() && generation < kDataGenerations) {
       RETURN_IF_ERROR(bench_->DrawInputs(random_()));
-      shadows_.clear();
       RETURN_IF_ERROR(WarmUp());
     }
   }
   if (!Failed()) RETURN_IF_ERROR(MeasureHot());
   if (!Failed()) RETURN_IF_ERROR(Report(candidate, references));
+  if (!Failed()) Profile();
   return report_;
 }
 

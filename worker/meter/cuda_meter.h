@@ -22,7 +22,7 @@
 
 namespace fsr {
 
-inline constexpr int kDataGenerations = 2;
+inline constexpr int kDataGenerations = 1;
 inline constexpr int kHotSamples = 20;
 // A time must lie below the data sheet's floor by more than this share to be called impossible.
 inline constexpr double kFloorSlack = 0.03;

@@ -43,13 +43,14 @@ class CudaSampler {
   absl::StatusOr<double> EmptyKernelMicroseconds(int count);
 
   cuda::HelperKernels& helpers() { return *helpers_; }
+  // Queues what leaves none of the task's data in the L2 cache.
+  absl::Status FlushL2();
   // Runs the SMs for a while, so that their clock is up.
   absl::Status WakeUp();
 
  private:
   explicit CudaSampler(cuda::CudaDevice& device) : device_(device) {}
   absl::Status NeedEvents(size_t count);
-  absl::Status FlushL2();
   absl::StatusOr<double> Elapsed(size_t pair);
   absl::StatusOr<std::vector<double>> Empty(int count, bool kernel);
 

@@ -1,6 +1,8 @@
 // How fast is the kernel? Only right kernels are measured.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +25,9 @@ struct MeterReport {
   std::vector<v1::Counter> counters;
   std::vector<std::string> hints;
   std::vector<v1::Resources> resources;
+  // Warp-level executions by instruction prefix that the task asks for, where the device counts them only when it
+  // measures; one that it cannot count is missing.
+  std::map<std::string, uint64_t> executed_instructions;
   std::optional<LaunchReport::Failure> failure;
 };
 

@@ -9,7 +9,9 @@
 #include "fmt/format.h"
 #include "fsr/v1/runner.pb.h"
 #include "worker/compile/compile_child.h"
+#include "worker/device/cuda/cuda_device.h"
 #include "worker/device/device.h"
+#include "worker/meter/calibration.h"
 #include "worker/runner/evaluate.h"
 #include "worker/runner/judge_and_measure.h"
 
@@ -58,6 +60,11 @@ absl::Status ServeRuns(Device& device) {
 
 int RunnerMain(std::string_view device_name) {
   absl::StatusOr<std::unique_ptr<Device>> device = OpenDevice(device_name);
+  if (device.ok()) {
+    if (auto* gpu = dynamic_cast<cuda::CudaDevice*>(device->get())) {
+      if (absl::Status calibrated = Calibrate(*gpu, CalibrationFolder()); !calibrated.ok()) device = calibrated;
+    }
+  }
   v1::RunReply first;
   if (device.ok()) {
     *first.mutable_ready() = (*device)->facts();

@@ -29,10 +29,25 @@ void CheckInstructions(const v1::Task& task, const Device& device, const Judgeme
   const std::map<std::string, uint64_t> counts = device.facts().simulated()
                                                      ? CountAskedFor(task, judgement.executed_instructions)
                                                      : CountInPtx(task, compiled.ptx);
-  // A GPU counts nothing: what stands in the code says whether, not how often.
+  // A GPU counts only while it measures: what stands in the code says whether, not how often.
   if (device.facts().simulated()) evaluation->mutable_executed_instructions()->insert(counts.begin(), counts.end());
   if (evaluation->outcome() != v1::MEASURED) return;
   if (std::optional<BrokenRule> broken = FindBrokenRule(task, counts)) {
+    DescribeRefusal(v1::REJECTED, broken->prefix, broken->sentence, evaluation);
+  }
+}
+
+// A required instruction that stands in the code but was never executed where it was measured. Counters may be wider
+// than a prefix, so they convict of nothing that is forbidden: that must not stand in the code at all.
+void CheckMeasuredInstructions(const v1::Task& task, const CompiledKernel& compiled,
+                               const std::map<std::string, uint64_t>& executed, v1::Evaluation* evaluation) {
+  evaluation->mutable_executed_instructions()->insert(executed.begin(), executed.end());
+  if (executed.empty() || evaluation->outcome() != v1::MEASURED) return;
+  std::map<std::string, uint64_t> counts = CountInPtx(task, compiled.ptx);
+  for (const auto& [prefix, count] : executed) counts[prefix] = count;
+  if (std::optional<BrokenRule> broken = FindBrokenRule(task, counts)) {
+    evaluation->clear_measurement();
+    evaluation->clear_comparisons();
     DescribeRefusal(v1::REJECTED, broken->prefix, broken->sentence, evaluation);
   }
 }
@@ -46,14 +61,15 @@ void AddMeterReport(const v1::Task& task, const v1::DeviceFacts& facts, MeterRep
     evaluation->clear_resources();
     evaluation->mutable_resources()->Add(report.resources.begin(), report.resources.end());
   }
+  const v1::Case& measured = MeasuredCase(task, facts);
+  v1::CaseResult& result = *evaluation->add_cases();
+  result.set_name(NameOf(measured));
+  *result.mutable_sizes() = measured.sizes();
+  result.set_held_out(measured.held_out());
+  result.set_outcome(v1::MEASURED);
   if (report.failure) {
-    const v1::Case& measured = MeasuredCase(task, facts);
-    v1::CaseResult& failed = *evaluation->add_cases();
-    failed.set_name(NameOf(measured));
-    *failed.mutable_sizes() = measured.sizes();
-    failed.set_held_out(measured.held_out());
-    failed.set_outcome(report.failure->outcome);
-    *failed.mutable_fault() = std::move(report.failure->fault);
+    result.set_outcome(report.failure->outcome);
+    *result.mutable_fault() = std::move(report.failure->fault);
     evaluation->set_outcome(report.failure->outcome);
   } else if (report.measurement) {
     *evaluation->mutable_measurement() = *std::move(report.measurement);
@@ -79,6 +95,7 @@ absl::StatusOr<v1::Evaluation> JudgeAndMeasure(Device& device, const v1::RunRequ
   JudgeOptions options;
   options.seed = request.seed();
   options.run_limit = absl::Seconds(request.run_seconds());
+  options.judge_measured_case = request.judge_only();
   on_phase("judge");
   ASSIGN_OR_RETURN(Judgement judgement, Judge(device, task, candidate, oracle, options));
   v1::Evaluation evaluation;
@@ -89,7 +106,9 @@ absl::StatusOr<v1::Evaluation> JudgeAndMeasure(Device& device, const v1::RunRequ
   if (evaluation.outcome() == v1::MEASURED && !request.judge_only()) {
     on_phase("measure");
     ASSIGN_OR_RETURN(MeterReport report, Measure(device, task, candidate, oracle, references, options));
+    const std::map<std::string, uint64_t> executed = std::move(report.executed_instructions);
     AddMeterReport(task, device.facts(), std::move(report), &evaluation);
+    CheckMeasuredInstructions(task, candidate.compiled, executed, &evaluation);
   }
   if (evaluation.diagnosis().empty()) Describe(task, &evaluation);
   return evaluation;

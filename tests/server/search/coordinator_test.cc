@@ -159,8 +159,9 @@ TEST_CASE("a job goes through every branch from failures to a faster kernel, and
   for (const auto& [source, count] : house.pool->counts()) CHECK(count == 1);
 }
 
-TEST_CASE("every evaluation has a seed of its own, and references to beat") {
+TEST_CASE("every evaluation has a seed of its own, and where times are measured references to beat") {
   House house;
+  house.pool->set_measuring();
   house.script.answers = {Answer("latency 50"), Answer("latency 40")};
   const auto coordinator = house.NewCoordinator();
   coordinator->Start();

@@ -43,7 +43,9 @@ void FakePool::Run() {
           ++counts_[spec.source()];
           specs_.push_back(spec);
         }
-        (void)store_->Finish(lease_id, Judge(spec.source()));
+        v1::Evaluation result = Judge(spec.source());
+        if (measuring_ && result.has_measurement()) result.mutable_measurement()->set_estimated(false);
+        (void)store_->Finish(lease_id, result);
         continue;
       }
     }

@@ -46,6 +46,8 @@ class FakePool {
     absl::MutexLock lock(&mutex_);
     return specs_;
   }
+  // Results are measured, as on a GPU, instead of estimated.
+  void set_measuring() { measuring_ = true; }
   void set_paused(bool paused) {
     paused_ = paused;
     store_->changes().Notify();
@@ -57,6 +59,7 @@ class FakePool {
   Store* const store_;
   std::atomic<bool> stopping_{false};
   std::atomic<bool> paused_{false};
+  std::atomic<bool> measuring_{false};
   absl::Mutex mutex_;
   std::map<std::string, int> counts_ ABSL_GUARDED_BY(mutex_);
   std::vector<v1::EvaluationSpec> specs_ ABSL_GUARDED_BY(mutex_);

@@ -119,14 +119,17 @@ TEST_CASE("an abandoned lease is stopped, and never reported") {
   CHECK(f.coordinator.returned_.count("lease1") == 0);
 }
 
-TEST_CASE("what is the task's fault is given back with a sentence, and the worker stays healthy") {
+TEST_CASE("what is the task's fault is final, says so with a sentence, and the worker stays healthy") {
   Fixture f;
   f.coordinator.Assign("lease1", "task fault");
   f.coordinator.Assign("lease2", "right");
   f.Start();
-  REQUIRE(f.coordinator.Await([&] { return f.coordinator.returned_.size() + f.coordinator.finished_.size() == 2; }));
+  REQUIRE(f.coordinator.Await([&] { return f.coordinator.finished_.size() == 2; }));
   absl::MutexLock lock(&f.coordinator.mutex());
-  CHECK(f.coordinator.returned_["lease1"] == "the oracle does not compile");
+  CHECK(f.coordinator.returned_.empty());
+  CHECK(f.coordinator.finished_["lease1"].at(0).outcome() == v1::UNSUPPORTED);
+  CHECK(f.coordinator.finished_["lease1"].at(0).signature() == "task_fault");
+  CHECK(f.coordinator.finished_["lease1"].at(0).diagnosis() == "the oracle does not compile");
   CHECK(f.coordinator.last_.unhealthy().empty());
 }
 

@@ -69,9 +69,14 @@ class CudaDevice : public Device {
                                    std::span<DeviceBuffer* const> buffers, const RunOptions& options) override;
   bool broken() const override { return broken_; }
 
+  // With what was measured on this very GPU.
+  void set_facts(v1::DeviceFacts facts) { facts_ = std::move(facts); }
+
   // ---- For the meter, which queues launches between events of its own ----
   const Driver& driver() const { return *driver_; }
   CUstream stream() const { return stream_; }
+  CUcontext context() const { return context_; }
+  int ordinal() const { return device_; }
   // `failure` is set where the device refuses the launch.
   struct PrepareResult {
     PreparedPlan plan;
@@ -89,7 +94,7 @@ class CudaDevice : public Device {
       : driver_(driver), facts_(std::move(facts)), device_(device) {}
 
   const Driver* const driver_;
-  const v1::DeviceFacts facts_;
+  v1::DeviceFacts facts_;
   const CUdevice device_;
   CUcontext context_ = nullptr;
   CUstream stream_ = nullptr;

@@ -96,29 +96,28 @@ std::vector<std::byte> PackArguments(const Program& program, const ResolvedLaunc
 // The estimate of a whole plan, launch by launch.
 class EstimateSum {
  public:
-  void Add(double microseconds, const std::string& limited_by, std::vector<v1::Counter> counters) {
-    total_ += microseconds;
-    if (microseconds <= longest_) return;
-    longest_ = microseconds;
-    limited_by_ = limited_by;
-    if (!counters.empty()) counters_ = std::move(counters);
+  void Add(LaunchCost cost) {
+    total_ += cost.microseconds;
+    if (cost.microseconds <= longest_.microseconds) return;
+    longest_ = std::move(cost);
   }
+  void AddFill(double microseconds) { total_ += microseconds; }
   void Report(const v1::DeviceFacts& facts, LaunchReport& report) const {
     v1::Measurement estimate;
     estimate.set_latency_us(total_);
     estimate.set_latency_p25_us(total_);
     estimate.set_latency_p75_us(total_);
     estimate.set_estimated(true);
-    estimate.set_limited_by(limited_by_);
+    estimate.set_limited_by(longest_.limited_by);
     *estimate.mutable_device() = facts;
     report.estimate = std::move(estimate);
-    report.counters = counters_;
+    report.counters = longest_.counters;
+    report.hints = longest_.hints;
   }
 
  private:
-  double total_ = 0, longest_ = -1;
-  std::string limited_by_;
-  std::vector<v1::Counter> counters_;  // of the longest launch
+  double total_ = 0;
+  LaunchCost longest_;  // whose counters and hints stand for the plan
 };
 
 class SimulatedDevice : public Device {
@@ -163,7 +162,7 @@ class SimulatedDevice : public Device {
     for (const ResolvedFill& fill : plan.fills) {
       DeviceBuffer& buffer = *buffers[static_cast<size_t>(fill.buffer)];
       RETURN_IF_ERROR(buffer.Fill(fill.byte));
-      if (options.estimate) estimate.Add(EstimateFillMicroseconds(facts_, buffer.bytes()), "memory", {});
+      if (options.estimate) estimate.AddFill(EstimateFillMicroseconds(facts_, buffer.bytes()));
     }
     for (const ResolvedLaunch& launch : plan.launches) {
       RETURN_IF_ERROR(Launch(static_cast<LoadedModule&>(module), launch, buffers, deadline,
@@ -234,8 +233,7 @@ class SimulatedDevice : public Device {
     if (result.fault.has_value()) {
       report.failure = DescribeFault(*result.fault, launch.kernel);
     } else if (estimate != nullptr) {
-      LaunchCost cost = EstimateLaunch(facts_, shape, result.blocks, result.touched);
-      estimate->Add(cost.microseconds, cost.limited_by, std::move(cost.counters));
+      estimate->Add(EstimateLaunch(facts_, shape, result.blocks, result.touched));
     }
     return absl::OkStatus();
   }
