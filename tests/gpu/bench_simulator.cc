@@ -34,6 +34,7 @@ struct Half {
 
 struct Row {
   Variant kernel;
+  LoadableKernel compiled = {};
   Half simulated = {}, measured = {};
 };
 
@@ -67,14 +68,14 @@ absl::Status Simulate(Compiler& compiler, uint64_t seed, TaskRows& all) {
   const std::string architecture = device->facts().architecture();
   ASSIGN_OR_RETURN(const LoadableKernel oracle, CompileFor(compiler, all.task, all.task.oracle_source(), architecture));
   for (Row& row : all.rows) {
-    ASSIGN_OR_RETURN(const LoadableKernel kernel, CompileFor(compiler, all.task, row.kernel.source, architecture));
+    ASSIGN_OR_RETURN(row.compiled, CompileFor(compiler, all.task, row.kernel.source, architecture));
     JudgeOptions options;
     options.seed = seed;
     options.run_limit = kSimulatedRunLimit;
-    ASSIGN_OR_RETURN(const Judgement judgement, Judge(*device, all.task, kernel, oracle, options));
+    ASSIGN_OR_RETURN(const Judgement judgement, Judge(*device, all.task, row.compiled, oracle, options));
     row.simulated.outcome = judgement.outcome;
     if (judgement.outcome != v1::MEASURED) continue;
-    RETURN_IF_ERROR(RunRaw(*device, all.task, kernel, seed, row.simulated, all.buffers));
+    RETURN_IF_ERROR(RunRaw(*device, all.task, row.compiled, seed, row.simulated, all.buffers));
   }
   return absl::OkStatus();
 }
@@ -108,9 +109,10 @@ absl::Status MeasureOnGpu(cuda::CudaDevice& gpu, Lab& lab, Compiler& compiler, u
     row.measured.outcome = timed.evaluation.outcome();
     if (row.measured.outcome != v1::MEASURED) continue;  // it might break this process's device, too
     row.measured.us = timed.evaluation.measurement().latency_us();
-    ASSIGN_OR_RETURN(const LoadableKernel kernel,
-                     CompileFor(compiler, all.task, row.kernel.source, gpu.facts().architecture()));
-    RETURN_IF_ERROR(RunRaw(gpu, all.task, kernel, seed, row.measured, all.buffers));
+    if (row.compiled.compiled.architecture != gpu.facts().architecture()) {
+      ASSIGN_OR_RETURN(row.compiled, CompileFor(compiler, all.task, row.kernel.source, gpu.facts().architecture()));
+    }
+    RETURN_IF_ERROR(RunRaw(gpu, all.task, row.compiled, seed, row.measured, all.buffers));
   }
   return absl::OkStatus();
 }
@@ -140,12 +142,16 @@ Agreement Compare(const TaskRows& all) {
   return agreement;
 }
 
+std::string OutcomeText(v1::Outcome outcome) {
+  return outcome == v1::OUTCOME_UNSPECIFIED ? "-" : v1::Outcome_Name(outcome);
+}
+
 void PrintKernels(const std::vector<TaskRows>& tasks) {
   MarkdownTable table({"task", "kernel", "simulated", "measured", "estimate us", "time us"});
   for (const TaskRows& all : tasks) {
     for (const Row& row : all.rows) {
-      table.Add({all.task.name(), row.kernel.label, v1::Outcome_Name(row.simulated.outcome),
-                 v1::Outcome_Name(row.measured.outcome), fmt::format("{:.2f}", row.simulated.us),
+      table.Add({all.task.name(), row.kernel.label, OutcomeText(row.simulated.outcome),
+                 OutcomeText(row.measured.outcome), fmt::format("{:.2f}", row.simulated.us),
                  fmt::format("{:.2f}", row.measured.us)});
     }
   }

@@ -4,16 +4,23 @@
 namespace fsr {
 namespace {
 
-// A second launch after `twice`: what only a later run can see is written by it.
-constexpr char kThenCount[] = "// fsr: launch count_run grid=(1) block=(1) args=()\n";
-constexpr char kCountRun[] = "extern \"C\" __global__ void count_run() { runs = runs + 1; }\n";
-
-// `lines` come before the launch of `twice` in the file, and launches run in the order of their lines: the counter is
-// moved behind it here.
+// A second launch, after `twice`, counts the runs in `runs` and keeps the first inputs in `seen`.
 std::string WithRunCounter(const std::string& before, const std::string& body) {
   return KernelFile({.body = body,
-                     .launch = std::string("grid=(ceil_div(n, 256)) block=(256)\n") + kThenCount,
-                     .before = "__device__ int runs;\n" + before + kCountRun});
+                     .launch = "grid=(ceil_div(n, 256)) block=(256)\n"
+                               "// fsr: launch count_run grid=(1) block=(32) args=(input)",
+                     .before = "__device__ int runs;\n__device__ float seen[32];\n" + before +
+                               "extern \"C\" __global__ void count_run(const float* input) {\n"
+                               "  seen[threadIdx.x] = input[threadIdx.x];\n"
+                               "  if (threadIdx.x == 0) runs = runs + 1;\n}\n"});
+}
+
+// Right on all cases, and then wrong when measured.
+void CheckCaughtWhenMeasured(const v1::Evaluation& evaluation) {
+  INFO(Explain(evaluation));
+  REQUIRE(evaluation.outcome() == v1::MISMATCH);
+  CHECK(evaluation.cases_size() == DoubleTask().cases_size() + 2);
+  CHECK_FALSE(evaluation.has_measurement());
 }
 
 TEST_CASE("a kernel that keeps its first result in a global variable is caught") {
@@ -31,24 +38,16 @@ TEST_CASE("the same kernel without the trick is right, so the run counter is not
 }
 
 TEST_CASE("a kernel that stops working after some launches is caught by the output of a timed launch") {
-  const v1::Evaluation evaluation =
-      EvaluateOnGpu(DoubleTask(), WithRunCounter("", "if (i < n && runs < 6) output[i] = 2.0f * input[i];"));
-  INFO(Explain(evaluation));
-  REQUIRE(evaluation.outcome() == v1::MISMATCH);
-  CHECK(evaluation.cases_size() == DoubleTask().cases_size() + 2);  // right on all cases, and then wrong when measured
-  CHECK_FALSE(evaluation.has_measurement());
+  CheckCaughtWhenMeasured(
+      EvaluateOnGpu(DoubleTask(), WithRunCounter("", "if (i < n && runs < 6) output[i] = 2.0f * input[i];")));
 }
 
-TEST_CASE("a kernel that keeps results as long as the first inputs stay the same is caught on fresh data") {
-  const v1::Evaluation evaluation = EvaluateOnGpu(
+TEST_CASE("a kernel that keeps its results while the first inputs stay as they were is caught: data change elsewhere") {
+  CheckCaughtWhenMeasured(EvaluateOnGpu(
       DoubleTask(),
-      WithRunCounter("__device__ float kept[1 << 20];\n__device__ float seen[256];\n",
-                     "__shared__ int same; if (threadIdx.x == 0) same = runs > 0; __syncthreads();\n"
-                     "if (threadIdx.x < 32 && seen[threadIdx.x] != input[threadIdx.x]) same = 0; __syncthreads();\n"
-                     "if (i < n) { if (!same) kept[i] = 2.0f * input[i]; output[i] = kept[i]; }\n"
-                     "if (blockIdx.x == gridDim.x - 1 && threadIdx.x < 32) seen[threadIdx.x] = input[threadIdx.x];"));
-  INFO(Explain(evaluation));
-  CHECK(evaluation.outcome() == v1::MISMATCH);
+      WithRunCounter("__device__ float kept[1 << 20];\n",
+                     "bool same = runs > 0; for (int k = 0; k < 32; ++k) same = same && seen[k] == input[k];\n"
+                     "if (i < n) { if (!same) kept[i] = 2.0f * input[i]; output[i] = kept[i]; }")));
 }
 
 TEST_CASE("a write beside the output is a fault that names the buffer, before and behind it") {

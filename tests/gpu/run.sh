@@ -2,7 +2,7 @@
 # Proof on a GPU, from a build folder or an unpacked bundle: every part, or those named, each into a file of RESULTS.
 #   tests/gpu/run.sh [tests|aa|stages|faults|simulator|search|rate|ncu|pytorch]…
 # RESULTS=folder (default ./gpu-results), DEVICE=cuda:0. Each part has a limit of its own and says how far it came, so
-# that all together take about 15 minutes; SCALE=3 gives every part three times as long.
+# that all together take about 12 minutes; SCALE=3 gives every part three times as long.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 bin=${FSR_BIN:-}
@@ -44,7 +44,7 @@ search_all() {
   mkdir -p "$results/search"
   for task in "${tasks[@]}"; do
     timeout $((60 * scale)) "$bin/fsr" run "$task" --device "$device" --json --seed 1 --rounds 3 --candidates 6 \
-      --wall-seconds $((12 * scale)) --output "$results/search/$task.cu" >"$results/search/$task.json" ||
+      --wall-seconds $((8 * scale)) --output "$results/search/$task.cu" >"$results/search/$task.json" ||
       echo "search: $task gave no winner"
   done
   "$bin/gpu_bench" table --device "$device" --folder "$results/search" &&
@@ -54,9 +54,9 @@ search_all() {
 run_part() {
   case $1 in
     tests) part tests 180 "$bin/gpu_tests" --durations yes ;;
-    aa) part aa 150 "$bin/gpu_bench" aa --device "$device" --count 300 --seconds $((90 * scale)) ;;
-    stages) part stages 120 "$bin/gpu_bench" stages --device "$device" --full --count 3 --seconds $((70 * scale)) ;;
-    faults) part faults 200 "$bin/gpu_bench" faults --device "$device" --count 300 --seconds $((120 * scale)) ;;
+    aa) part aa 150 "$bin/gpu_bench" aa --device "$device" --count 300 --seconds $((70 * scale)) ;;
+    stages) part stages 120 "$bin/gpu_bench" stages --device "$device" --full --count 3 --seconds $((50 * scale)) ;;
+    faults) part faults 200 "$bin/gpu_bench" faults --device "$device" --count 300 --seconds $((100 * scale)) ;;
     simulator) part simulator 240 "$bin/gpu_bench" simulator --device "$device" --count 10 ;;
     search) part search 240 search_all ;;
     rate) part rate 90 "$bin/gpu_bench" rate transpose --device "$device" --count 10 --folder "$results/rate" ;;
