@@ -23,6 +23,7 @@
 #include "fmt/format.h"
 #include "worker/agent/agent.h"
 #include "worker/agent/coordinator_link.h"
+#include "worker/agent/device_pool.h"
 #include "worker/compile/compiler.h"
 #include "worker/runner/evaluate.h"
 
@@ -42,13 +43,14 @@ constexpr absl::Duration kStopMax = absl::Seconds(15);  // beyond kDrainMax
 constexpr char kExamples[] = R"(Examples:
   fsr-worker --server 127.0.0.1:7070 --device sim:h200        a simulated H200; needs no GPU
   fsr-worker --server coordinator:7070 --device cuda:0        the first GPU of this machine; one worker for each GPU
+  fsr-worker --server coordinator:7070 --devices cuda:all     every GPU of this machine, a worker process each
   fsr-worker --server coordinator:7070 --device cuda:1 --id rack3-gpu1 --compile-processes 8
 
 SIGTERM or Ctrl-C gives unfinished evaluations back and ends the worker.
 Exit codes: 0 stopped by a signal, 2 could not start (the reason is on stderr).)";
 
 struct CommandLine {
-  std::string server, device, id, role, cache_folder;
+  std::string server, device, devices, id, role, cache_folder;
   int compile_processes = 1;
   int leases = 3;
   uint64_t cache_mib = kCacheMiBDefault;
@@ -74,7 +76,9 @@ void AddOptions(CLI::App& app, CommandLine& line) {
   line.cache_folder = DefaultCacheFolder();
   app.footer(kExamples);
   app.add_option("--server", line.server, "The coordinator's HOST:PORT")->envname("FSR_SERVER");
-  app.add_option("--device", line.device, "cuda:N, or sim:PROFILE such as sim:h200");
+  CLI::Option* device = app.add_option("--device", line.device, "cuda:N, or sim:PROFILE such as sim:h200");
+  app.add_option("--devices", line.devices, "Several, one worker process each: cuda:all, or cuda:0,cuda:1,sim:h200")
+      ->excludes(device);
   app.add_option("--id", line.id, "A name that is unique among all workers; default: host name and device");
   app.add_option("--cache-dir", line.cache_folder, "Where compiled kernels are kept; several workers may share it")
       ->capture_default_str();
@@ -141,19 +145,42 @@ class StopWatcher {
   std::thread thread_;
 };
 
+absl::StatusOr<std::string> OwnProgram() {
+  std::error_code error;
+  std::string program = std::filesystem::read_symlink("/proc/self/exe", error).string();
+  if (error) return ErrnoStatus(error.value(), "finding this program's own file");
+  return program;
+}
+
+absl::Status RunPool(const CommandLine& line, const sigset_t& signals) {
+  ASSIGN_OR_RETURN(const std::string program, OwnProgram());
+  ASSIGN_OR_RETURN(const std::vector<std::string> devices, DevicesOf(line.devices));
+  const std::vector<std::string> arguments = {"--server",
+                                              line.server,
+                                              "--cache-dir",
+                                              line.cache_folder,
+                                              "--cache-mib",
+                                              std::to_string(line.cache_mib),
+                                              "--compile-processes",
+                                              std::to_string(line.compile_processes),
+                                              "--leases",
+                                              std::to_string(line.leases)};
+  return RunDevicePool(program, arguments, line.id.empty() ? HostName() : line.id, devices, signals);
+}
+
 absl::Status RunWorker(CommandLine& line, const sigset_t& signals, pid_t parent) {
   if (line.die_with_parent) RETURN_IF_ERROR(DieWithParent(parent));
   if (line.server.empty()) return absl::InvalidArgumentError("--server HOST:PORT says which coordinator to work for.");
+  if (!line.devices.empty()) return RunPool(line, signals);
   if (line.device.empty()) {
-    return absl::InvalidArgumentError("--device says what to run on: cuda:0 for the first GPU, or sim:h200.");
+    return absl::InvalidArgumentError(
+        "--device says what to run on: cuda:0 for the first GPU, or sim:h200; --devices takes several.");
   }
   if (line.id.empty()) {
     line.id = HostName() + "-" + line.device;
     std::replace(line.id.begin(), line.id.end(), ':', '-');
   }
-  std::error_code error;
-  const std::string program = std::filesystem::read_symlink("/proc/self/exe", error).string();
-  if (error) return ErrnoStatus(error.value(), "finding this program's own file");
+  ASSIGN_OR_RETURN(const std::string program, OwnProgram());
 
   std::unique_ptr<Compiler> compiler =
       NewCachingCompiler(NewProcessCompiler(program, line.compile_processes), line.cache_folder, line.cache_mib << 20);

@@ -11,6 +11,7 @@
 #include "worker/judge/bench.h"
 #include "worker/judge/output_check.h"
 #include "worker/meter/cuda_sampler.h"
+#include "worker/meter/gpu_lock.h"
 #include "worker/meter/resources.h"
 #include "worker/meter/wrong_when_measured.h"
 #include "worker/profile/kernel_profiler.h"
@@ -327,6 +328,7 @@ absl::StatusOr<MeterReport> CudaMeasurement::Run(const LoadableKernel& candidate
 absl::StatusOr<MeterReport> MeasureCuda(cuda::CudaDevice& device, const v1::Task& task, const LoadableKernel& candidate,
                                         const LoadableKernel& oracle, const std::vector<MeterReference>& references,
                                         const JudgeOptions& options, const StoppingRule& rule) {
+  ASSIGN_OR_RETURN(const auto lock, GpuLock::Take(device.facts().uuid()));
   return CudaMeasurement(device, task, options, rule).Run(candidate, oracle, references);
 }
 

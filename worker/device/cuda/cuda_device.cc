@@ -166,6 +166,14 @@ absl::StatusOr<std::unique_ptr<Device>> OpenCudaDevice(int ordinal) {
   return device;
 }
 
+absl::StatusOr<int> CountCudaDevices() {
+  ASSIGN_OR_RETURN(const cuda::Driver* driver, cuda::LoadDriver());
+  int count = 0;
+  RETURN_IF_ERROR(cuda::ToStatus(*driver, driver->DeviceGetCount(&count), "counting GPUs"));
+  if (count == 0) return absl::UnavailableError("This machine has a driver but no GPU.");
+  return count;
+}
+
 absl::StatusOr<v1::DeviceFacts> ReadCudaDeviceFacts(int ordinal) {
   ASSIGN_OR_RETURN(const cuda::Driver* driver, cuda::LoadDriver());
   return cuda::ReadFacts(*driver, ordinal);

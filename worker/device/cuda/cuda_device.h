@@ -112,4 +112,5 @@ namespace fsr {
 // "cuda:N". UNAVAILABLE says what is missing.
 absl::StatusOr<std::unique_ptr<Device>> OpenCudaDevice(int ordinal);
 absl::StatusOr<v1::DeviceFacts> ReadCudaDeviceFacts(int ordinal);
+absl::StatusOr<int> CountCudaDevices();  // at least 1
 }  // namespace fsr
