@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -49,13 +50,9 @@ absl::StatusOr<std::unique_ptr<cuda::CudaDevice>> OpenGpu(const std::string& nam
 
 void MarkdownTable::Print() const {
   for (size_t i = 0; i < rows_.size(); ++i) {
-    std::string line = "|";
-    for (const std::string& cell : rows_[i]) line += " " + cell + " |";
-    fmt::print("{}\n", line);
-    if (i > 0) continue;
-    line = "|";
-    for (size_t k = 0; k < rows_[0].size(); ++k) line += k == 0 ? "---|" : "---:|";
-    fmt::print("{}\n", line);
+    fmt::print("| {} |\n", fmt::join(rows_[i], " | "));
+    // The first column is a name, the others are figures.
+    if (i == 0) fmt::print("|---|{}\n", fmt::join(std::vector<std::string>(rows_[0].size() - 1, "---:|"), ""));
   }
   fmt::print("\n");
   std::fflush(stdout);

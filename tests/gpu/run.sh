@@ -41,10 +41,13 @@ part() {
 
 # One short search a task; its job as JSON.
 search_all() {
+  local limits=(--seed 1 --rounds 3 --candidates 6 --wall-seconds $((8 * scale)))
   mkdir -p "$results/search"
+  echo "Searches: fsr run TASK --device $device ${limits[*]}"
+  echo
   for task in "${tasks[@]}"; do
-    timeout $((60 * scale)) "$bin/fsr" run "$task" --device "$device" --json --seed 1 --rounds 3 --candidates 6 \
-      --wall-seconds $((8 * scale)) --output "$results/search/$task.cu" >"$results/search/$task.json" ||
+    timeout $((60 * scale)) "$bin/fsr" run "$task" --device "$device" --json "${limits[@]}" \
+      --output "$results/search/$task.cu" >"$results/search/$task.json" ||
       echo "search: $task gave no winner"
   done
   "$bin/gpu_bench" table --device "$device" --folder "$results/search" &&

@@ -12,7 +12,7 @@ void AddParameter(v1::Task& task, const char* name, v1::ElementType type, v1::Pa
   parameter.set_name(name);
   parameter.set_type(type);
   parameter.set_role(role);
-  if (role != v1::Parameter::SIZE) parameter.add_shape("n");
+  if (role != v1::Parameter::SIZE) parameter.add_shape(std::string("n"));
 }
 
 }  // namespace
