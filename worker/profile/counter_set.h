@@ -17,13 +17,13 @@ std::vector<std::string> CuratedMetrics();
 
 // What is known of the plan without counters.
 struct ProfiledPlan {
-  v1::DeviceFacts device;
-  std::vector<v1::Resources> resources;  // an entry for each different launch
-  double latency_us = 0;                 // by events, cold: rates are against it, never against a profiled run's time
-  double floor_us = 0;                   // the least time the hardware allows
-  double least_bytes = 0;                // that the task must move; 0 where it does not say
-  double flops = 0;                      // of the task; 0 where it does not say
-  bool half_or_integer_data = false;     // types that tensor cores take
+  v1::DeviceFacts device{};
+  std::vector<v1::Resources> resources{};  // an entry for each different launch
+  double latency_us = 0;                   // by events, cold: rates are against it, never against a profiled run's time
+  double floor_us = 0;                     // the least time the hardware allows
+  double least_bytes = 0;                  // that the task must move; 0 where it does not say
+  double flops = 0;                        // of the task; 0 where it does not say
+  bool half_or_integer_data = false;       // types that tensor cores take
 };
 
 // Counters with a meaning for the plan as a whole, in a fixed order. Occupancy, waves and the like are left out where
