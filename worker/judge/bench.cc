@@ -22,6 +22,12 @@ LaunchReport::Failure FailureOf(v1::Outcome outcome, std::string kind, std::stri
   return failure;
 }
 
+// What a kernel asks for and does not get is its own fault: the task's own buffers did fit.
+LaunchReport::Failure OutOfMemory(const std::string& what, const absl::Status& refused) {
+  return FailureOf(v1::LAUNCH_ERROR, "out_of_memory",
+                   fmt::format("{} on the device beside the task's own buffers: {}", what, MessageOf(refused)));
+}
+
 LaunchReport::Failure ChangedInput(const ResolvedBuffer& buffer, std::span<const std::byte> now,
                                    std::span<const std::byte> before) {
   const size_t element = SizeOf(buffer.type);
@@ -77,29 +83,32 @@ absl::StatusOr<Bench::LoadResult> Bench::Load(const LoadableKernel& kernel) {
     result.failure = FailureOf(v1::LAUNCH_ERROR, "invalid_launch_plan", MessageOf(plan.status()));
     return result;
   }
-  ASSIGN_OR_RETURN(Device::LoadResult loaded, device_.Load(kernel.compiled));
-  if (loaded.failure) {
-    result.failure = std::move(loaded.failure);
+  auto loaded = device_.Load(kernel.compiled);
+  if (absl::IsResourceExhausted(loaded.status())) {
+    result.failure = OutOfMemory("The file's global variables do not fit", loaded.status());
+    return result;
+  }
+  if (!loaded.ok()) return loaded.status();
+  if (loaded->failure) {
+    result.failure = std::move(loaded->failure);
     return result;
   }
   auto ready = std::make_unique<LoadedKernel>();
   ready->plan = *std::move(plan);
-  ready->module = std::move(loaded.module);
+  ready->module = std::move(loaded->module);
   ASSIGN_OR_RETURN(result.failure, AllocateScratch(*ready));
   if (!result.failure) result.kernel = std::move(ready);
   return result;
 }
 
-// Scratch that does not fit is the kernel's fault: the task's own buffers did.
 absl::StatusOr<std::optional<LaunchReport::Failure>> Bench::AllocateScratch(LoadedKernel& kernel) {
   for (size_t i = buffers_.size(); i < kernel.plan.buffers.size(); ++i) {
     const ResolvedBuffer& scratch = kernel.plan.buffers[i];
     auto memory = device_.Allocate(scratch.name, static_cast<size_t>(scratch.bytes));
     if (absl::IsResourceExhausted(memory.status())) {
-      return FailureOf(v1::LAUNCH_ERROR, "out_of_memory",
-                       fmt::format("The scratch buffer {} of {} bytes does not fit on the device beside the task's own "
-                                   "buffers: {}",
-                                   DescribeBuffer(scratch), scratch.bytes, MessageOf(memory.status())));
+      return OutOfMemory(
+          fmt::format("The scratch buffer {} of {} bytes does not fit", DescribeBuffer(scratch), scratch.bytes),
+          memory.status());
     }
     if (!memory.ok()) return memory.status();
     kernel.scratch.push_back(*std::move(memory));

@@ -71,6 +71,10 @@ absl::StatusOr<std::unique_ptr<DeviceBuffer>> FakeDevice::Allocate(std::string_v
 
 absl::StatusOr<Device::LoadResult> FakeDevice::Load(const CompiledKernel& kernel) {
   ++load_count;
+  if (const auto bytes = module_bytes.find(kernel.ptx);
+      bytes != module_bytes.end() && bytes->second > memory_bytes_max) {
+    return absl::ResourceExhaustedError(fmt::format("a module needs {} of {}", bytes->second, memory_bytes_max));
+  }
   LoadResult result;
   if (kernels_.contains(kernel.ptx)) {
     result.module = std::make_unique<FakeModule>();

@@ -49,7 +49,8 @@ class FakeDevice : public Device {
 
   v1::DeviceFacts& mutable_facts() { return facts_; }
   size_t memory_bytes_max = size_t{1} << 30;
-  std::vector<std::string> launched;  // kernels in the order of their runs
+  std::vector<std::string> launched;           // kernels in the order of their runs
+  std::map<std::string, size_t> module_bytes;  // of a kernel's global variables; a kernel without an entry has none
   int load_count = 0;
   absl::Duration longest_limit;  // of all runs
   // All memory that was ever handed out, freed or not, as a kernel that scans the address space would see it.

@@ -205,6 +205,17 @@ TEST_CASE("scratch beyond the device's memory is the kernel's fault, the task's 
   CHECK(JudgeFake(device, DoubleTask())->outcome == v1::UNSUPPORTED);
 }
 
+TEST_CASE("global variables beyond the device's memory are the kernel's fault") {
+  FakeDevice device = Doubling(DoubleAll);
+  device.module_bytes["candidate"] = device.memory_bytes_max + 1;
+  const auto greedy = JudgeFake(device, DoubleTask());
+  REQUIRE(greedy.ok());
+  CHECK(greedy->outcome == v1::LAUNCH_ERROR);
+  CHECK_THAT(greedy->cases[0].fault().message(), Catch::Contains("global variables"));
+  device.module_bytes["candidate"] = 1000;
+  CHECK(JudgeFake(device, DoubleTask())->outcome == v1::MEASURED);
+}
+
 TEST_CASE("the oracle's failure is ours, and the message names task and case") {
   const auto message = [](FakeDevice::Kernel oracle) {
     FakeDevice device = Doubling(DoubleAll);
