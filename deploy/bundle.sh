@@ -15,7 +15,7 @@ mkdir -p "$root/tests/gpu"
 cp tests/gpu/*.sh tests/gpu/*.py "$root/tests/gpu/"
 
 programs=(fsr fsrd fsr-worker)
-for extra in gpu_tests gpu_bench; do [ -x "$build/bin/$extra" ] && programs+=("$extra"); done
+for extra in gpu_tests gpu_bench profile_gpu_check; do [ -x "$build/bin/$extra" ] && programs+=("$extra"); done
 for program in "${programs[@]}"; do
   [ -x "$build/bin/$program" ] || { echo "bundle: $build/bin/$program is missing; run make build" >&2; exit 1; }
   cp "$build/bin/$program" "$root/bin/"

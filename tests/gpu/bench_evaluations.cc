@@ -17,12 +17,12 @@ absl::Status NotMeasured(const v1::Task& task, const v1::Evaluation& evaluation)
                                          v1::Outcome_Name(evaluation.outcome()), evaluation.diagnosis()));
 }
 
-// What stands in place of a phase that an evaluation does not have is 0.
-double PhaseSeconds(const v1::Evaluation& evaluation, std::string_view phase) {
-  double seconds = 0;
-  for (const v1::PhaseTime& time : evaluation.phases()) {
-    if (time.phase() == phase) seconds += time.end_s() - time.start_s();
-  }
+constexpr const char* kPhases[] = {"compile", "judge", "measure", "counters"};
+
+// By phase; one that an evaluation does not have is missing.
+std::map<std::string, double> PhaseSeconds(const v1::Evaluation& evaluation) {
+  std::map<std::string, double> seconds;
+  for (const v1::PhaseTime& time : evaluation.phases()) seconds[time.phase()] += time.end_s() - time.start_s();
   return seconds;
 }
 
@@ -78,15 +78,13 @@ absl::Status BenchStages(const BenchOptions& options) {
       if (i == 0) continue;
       totals.push_back(timed.seconds);
       samples.push_back(timed.evaluation.measurement().sample_count());
-      for (const char* phase : {"compile", "judge", "measure", "counters"}) {
-        seconds[phase].push_back(PhaseSeconds(timed.evaluation, phase));
-      }
+      for (const auto& [phase, spent] : PhaseSeconds(timed.evaluation)) seconds[phase].push_back(spent);
     }
     all.insert(all.end(), totals.begin(), totals.end());
     std::vector<std::string> row = {task.name(), fmt::format("{}", totals.size()),
                                     fmt::format("{:.3f}", MedianOf(totals))};
-    for (const char* phase : {"compile", "judge", "measure", "counters"}) {
-      row.push_back(fmt::format("{:.3f}", MedianOf(seconds[phase])));
+    for (const char* phase : kPhases) {
+      row.push_back(seconds.count(phase) != 0 ? fmt::format("{:.3f}", MedianOf(seconds[phase])) : "in measure");
     }
     row.push_back(fmt::format("{:.0f}", MedianOf(samples)));
     table.Add(std::move(row));

@@ -12,6 +12,7 @@
 #include "fsr/v1/search.pb.h"
 #include "tests/gpu/bench.h"
 #include "worker/meter/cuda_meter.h"
+#include "worker/meter/gpu_lock.h"
 
 namespace fsr {
 namespace {
@@ -33,6 +34,7 @@ absl::StatusOr<v1::Job> ReadJob(const std::string& folder, const std::string& ta
 
 absl::StatusOr<v1::DeviceFacts> ProbedFacts(const std::string& device) {
   ASSIGN_OR_RETURN(const std::unique_ptr<cuda::CudaDevice> gpu, OpenGpu(device));
+  ASSIGN_OR_RETURN(const std::unique_ptr<GpuLock> lock, GpuLock::Take(gpu->facts().uuid()));
   v1::DeviceFacts facts = gpu->facts();
   RETURN_IF_ERROR(ProbeDevice(*gpu, facts));
   return facts;

@@ -9,6 +9,7 @@
 #include "tests/gpu/lab.h"
 #include "worker/judge/bench.h"
 #include "worker/meter/cuda_sampler.h"
+#include "worker/meter/gpu_lock.h"
 
 namespace fsr {
 namespace {
@@ -92,6 +93,7 @@ absl::StatusOr<ColdTimes> TimeCold(cuda::CudaDevice& gpu, CudaSampler& sampler, 
 absl::Status BenchCold(const BenchOptions& options) {
   ASSIGN_OR_RETURN(const std::vector<v1::Task> tasks, ChosenTasks(options));
   ASSIGN_OR_RETURN(const std::unique_ptr<cuda::CudaDevice> gpu, OpenGpu(options.device));
+  ASSIGN_OR_RETURN(const std::unique_ptr<GpuLock> lock, GpuLock::Take(gpu->facts().uuid()));
   ASSIGN_OR_RETURN(const std::unique_ptr<CudaSampler> sampler, CudaSampler::Create(*gpu));
   const std::unique_ptr<Compiler> compiler = NewLabCompiler();
   for (const v1::Task& task : tasks) {

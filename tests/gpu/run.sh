@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Proof on a GPU, from a build folder or an unpacked bundle: every part, or those named, each into a file of RESULTS.
-#   tests/gpu/run.sh [tests|aa|stages|faults|simulator|search|rate|ncu|pytorch]…
+#   tests/gpu/run.sh [tests|counters|aa|stages|faults|simulator|search|rate|ncu|pytorch]…
 # RESULTS=folder (default ./gpu-results), DEVICE=cuda:0. Each part has a limit of its own and says how far it came, so
 # that all together take about 12 minutes; SCALE=3 gives every part three times as long.
 set -uo pipefail
@@ -57,6 +57,7 @@ search_all() {
 run_part() {
   case $1 in
     tests) part tests 180 "$bin/gpu_tests" --durations yes ;;
+    counters) part counters 60 "$bin/profile_gpu_check" ;;
     aa) part aa 150 "$bin/gpu_bench" aa --device "$device" --count 300 --seconds $((70 * scale)) ;;
     stages) part stages 120 "$bin/gpu_bench" stages --device "$device" --full --count 3 --seconds $((50 * scale)) ;;
     faults) part faults 200 "$bin/gpu_bench" faults --device "$device" --count 300 --seconds $((100 * scale)) ;;
@@ -70,7 +71,7 @@ run_part() {
 }
 
 parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(tests aa stages faults simulator search rate ncu pytorch)
+[ ${#parts[@]} -gt 0 ] || parts=(tests counters aa stages faults simulator search rate ncu pytorch)
 for name in "${parts[@]}"; do run_part "$name"; done
 echo "results in $results"
 [ ${#failed[@]} -eq 0 ]
