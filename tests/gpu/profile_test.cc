@@ -88,6 +88,7 @@ TEST_CASE("a transpose that scatters its stores is told so") {
   CHECK(Counter(evaluation, "global_load_sectors_per_request") == Approx(4).epsilon(0.01));
   CHECK(Counter(evaluation, "global_store_efficiency") == Approx(12.5).epsilon(0.02));
   CHECK(Says(evaluation, "global store request"));
+  CHECK(evaluation.measurement().limited_by() == "l2");
   CHECK_FALSE(Says(evaluation, "global load request"));
   CHECK(Counter(evaluation, "activity_time_us") == Approx(evaluation.measurement().latency_us()).epsilon(0.05));
 }
@@ -112,7 +113,7 @@ TEST_CASE("a tile without padding meets a bank 32 times") {
 TEST_CASE("an array with an index known only at run time goes to local memory") {
   const v1::Evaluation evaluation =
       Profiled("local array", DoubleTask(),
-               KernelFile({.body = "float a[32]; const float x = i < n ? input[i] : 0;\n"
+               KernelFile({.body = "volatile float a[32]; const float x = i < n ? input[i] : 0;\n"
                                    "#pragma unroll\n  for (int k = 0; k < 32; ++k) a[k] = x * (k + 1);\n"
                                    "  if (i < n) output[i] = a[(n >> 30) + 1];"}));
   REQUIRE(evaluation.outcome() == v1::MEASURED);

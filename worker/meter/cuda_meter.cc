@@ -24,11 +24,13 @@ constexpr int kFloorSamples = 25;
 // One measurement: candidate (kernel 0) and references on one bench.
 class CudaMeasurement {
  public:
-  CudaMeasurement(cuda::CudaDevice& device, const v1::Task& task, const JudgeOptions& options, const StoppingRule& rule)
+  CudaMeasurement(cuda::CudaDevice& device, const v1::Task& task, const JudgeOptions& options,
+                  const PhaseCallback& on_phase, const StoppingRule& rule)
       : device_(device),
         task_(task),
         which_(MeasuredCase(task, device.facts())),
         options_(options),
+        on_phase_(on_phase),
         rule_(rule),
         random_(DeriveSeed(options.seed, "measurement")) {}
 
@@ -58,6 +60,7 @@ class CudaMeasurement {
   const v1::Task& task_;
   const v1::Case& which_;
   const JudgeOptions& options_;
+  const PhaseCallback& on_phase_;
   const StoppingRule rule_;
   SplitMix64 random_;
   std::unique_ptr<Bench> bench_;
@@ -216,7 +219,10 @@ absl::Status CudaMeasurement::CheckTimedLaunch(const LoadableKernel& oracle) {
 
 absl::Status CudaMeasurement::MeasureHot() {
   RETURN_IF_ERROR(QueueFreshData(false));
-  ASSIGN_OR_RETURN(const CudaSampler::Batch hot, sampler_->Hot(kernels_[0].plan, kHotSamples, options_.run_limit));
+  const double cold_us = std::max(Quantile(kernels_[0].microseconds, 0.5), 1.0);
+  const int count =
+      static_cast<int>(std::clamp(kHotSecondsMax * 1e6 / cold_us, double{kHotSamplesMin}, double{kHotSamplesMax}));
+  ASSIGN_OR_RETURN(const CudaSampler::Batch hot, sampler_->Hot(kernels_[0].plan, count, options_.run_limit));
   report_.failure = hot.failure;
   if (!Failed()) measurement_.set_hot_latency_us(std::max(Quantile(hot.microseconds, 0.5) - empty_pair_us_, 0.0));
   return absl::OkStatus();
@@ -268,6 +274,7 @@ absl::Status CudaMeasurement::Report(const LoadableKernel& candidate, const std:
 
 // Why it is as fast as it is. Nothing here fails the measurement: what could not be had is said in a hint.
 void CudaMeasurement::Profile() {
+  on_phase_("counters");
   v1::Measurement& measurement = *report_.measurement;
   ProfileRequest request;
   request.plan = &kernels_[0].plan;
@@ -327,9 +334,10 @@ absl::StatusOr<MeterReport> CudaMeasurement::Run(const LoadableKernel& candidate
 
 absl::StatusOr<MeterReport> MeasureCuda(cuda::CudaDevice& device, const v1::Task& task, const LoadableKernel& candidate,
                                         const LoadableKernel& oracle, const std::vector<MeterReference>& references,
-                                        const JudgeOptions& options, const StoppingRule& rule) {
+                                        const JudgeOptions& options, const PhaseCallback& on_phase,
+                                        const StoppingRule& rule) {
   ASSIGN_OR_RETURN(const auto lock, GpuLock::Take(device.facts().uuid()));
-  return CudaMeasurement(device, task, options, rule).Run(candidate, oracle, references);
+  return CudaMeasurement(device, task, options, on_phase, rule).Run(candidate, oracle, references);
 }
 
 }  // namespace fsr

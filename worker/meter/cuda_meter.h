@@ -23,13 +23,16 @@
 namespace fsr {
 
 inline constexpr int kDataGenerations = 1;
-inline constexpr int kHotSamples = 20;
+inline constexpr int kHotSamplesMax = 20;
+inline constexpr int kHotSamplesMin = 5;
+inline constexpr double kHotSecondsMax = 0.1;  // a slow kernel gets fewer
 // A time must lie below the data sheet's floor by more than this share to be called impossible.
 inline constexpr double kFloorSlack = 0.03;
 
 absl::StatusOr<MeterReport> MeasureCuda(cuda::CudaDevice& device, const v1::Task& task, const LoadableKernel& candidate,
                                         const LoadableKernel& oracle, const std::vector<MeterReference>& references,
-                                        const JudgeOptions& options, const StoppingRule& rule = {});
+                                        const JudgeOptions& options, const PhaseCallback& on_phase,
+                                        const StoppingRule& rule = {});
 
 // Sets measured_copy_gb_per_s (read + write of a large device copy), measured_f32_tflops and launch_overhead_us.
 absl::Status ProbeDevice(cuda::CudaDevice& device, v1::DeviceFacts& facts);

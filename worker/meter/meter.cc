@@ -8,10 +8,10 @@ namespace fsr {
 
 absl::StatusOr<MeterReport> Measure(Device& device, const v1::Task& task, const LoadableKernel& candidate,
                                     const LoadableKernel& oracle, const std::vector<MeterReference>& references,
-                                    const JudgeOptions& options) {
+                                    const JudgeOptions& options, const PhaseCallback& on_phase) {
   if (device.facts().simulated()) return MeasureSimulated(device, task, candidate, oracle, references, options);
   if (auto* gpu = dynamic_cast<cuda::CudaDevice*>(&device)) {
-    return MeasureCuda(*gpu, task, candidate, oracle, references, options);
+    return MeasureCuda(*gpu, task, candidate, oracle, references, options, on_phase);
   }
   return absl::UnimplementedError("there is no meter for the device " + device.facts().name());
 }

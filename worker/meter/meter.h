@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -45,9 +47,13 @@ absl::StatusOr<double> FloorMicroseconds(const v1::Task& task, const v1::Case& w
 absl::StatusOr<double> ImpossibleBelowMicroseconds(const v1::Task& task, const v1::Case& which,
                                                    const v1::DeviceFacts& device);
 
+// Told when a phase of its own begins ("counters"), for people and for the limits of the whole.
+using PhaseCallback = std::function<void(std::string_view)>;
+inline const PhaseCallback IgnorePhase = [](std::string_view) {};
+
 // On a simulator: the cost model's estimate (simulated_meter.h). On a GPU: cuda_meter.h.
 absl::StatusOr<MeterReport> Measure(Device& device, const v1::Task& task, const LoadableKernel& candidate,
                                     const LoadableKernel& oracle, const std::vector<MeterReference>& references,
-                                    const JudgeOptions& options);
+                                    const JudgeOptions& options, const PhaseCallback& on_phase = IgnorePhase);
 
 }  // namespace fsr

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string_view>
@@ -15,7 +16,7 @@ namespace {
 constexpr double kSectorBytes = 32;
 
 constexpr char kDramRead[] = "dram__bytes_read.sum", kDramWrite[] = "dram__bytes_write.sum";
-constexpr char kL2Bytes[] = "lts__t_bytes.sum";
+constexpr char kL2Sectors[] = "lts__t_sectors_srcunit_tex.sum";  // of the SMs
 constexpr char kLoadSectors[] = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
 constexpr char kLoadRequests[] = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum";
 constexpr char kLoadHits[] = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum";
@@ -55,6 +56,15 @@ constexpr std::array kUtilisations = {
     Utilisation{"l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_active", "l1_and_shared_utilisation"},
 };
 
+// The L2 cache and the ways to and from it: the busiest is what counts.
+constexpr std::array kL2Parts = {"lts__t_sectors.avg.pct_of_peak_sustained_active",
+                                 "lts__t_tag_requests.avg.pct_of_peak_sustained_active",
+                                 "lts__d_sectors.avg.pct_of_peak_sustained_active",
+                                 "lts__lts2xbar_cycles_active.avg.pct_of_peak_sustained_active",
+                                 "lts__xbar2lts_cycles_active.avg.pct_of_peak_sustained_active",
+                                 "l1tex__m_l1tex2xbar_req_cycles_active.avg.pct_of_peak_sustained_active",
+                                 "l1tex__m_xbar2l1tex_read_sectors.avg.pct_of_peak_sustained_active"};
+
 // NVIDIA's names of what a warp waits for.
 constexpr std::array kStalls = {"long_scoreboard",
                                 "short_scoreboard",
@@ -65,6 +75,7 @@ constexpr std::array kStalls = {"long_scoreboard",
                                 "wait",
                                 "math_pipe_throttle",
                                 "gmma",
+                                "drain",
                                 "not_selected",
                                 "no_instruction",
                                 "branch_resolving"};
@@ -124,16 +135,29 @@ void AddLaunch(const ProfiledPlan& plan, CounterList& list) {
   list.Add("shared_bytes_per_block", shape.shared_bytes_per_block, "byte");
 }
 
+// CUPTI gives 0 where there were no such accesses.
+void AddEfficiency(std::string name, std::optional<double> bytes_per_sector, CounterList& list) {
+  if (bytes_per_sector && *bytes_per_sector > 0) list.Add(std::move(name), 100 * *bytes_per_sector / kSectorBytes, "%");
+}
+
+// The busiest part; missing if none was counted.
+std::optional<double> L2Utilisation(const CounterList& list) {
+  std::optional<double> busiest;
+  for (const char* part : kL2Parts) busiest = std::max(busiest, list.Metric(part));  // nothing is less than any value
+  return busiest;
+}
+
 void AddMemory(const ProfiledPlan& plan, CounterList& list) {
   const auto load_sectors = list.Metric(kLoadSectors), store_sectors = list.Metric(kStoreSectors);
   const auto read = list.Metric(kDramRead), write = list.Metric(kDramWrite);
   list.AddRatio("global_load_sectors_per_request", load_sectors, list.Metric(kLoadRequests), "sectors");
   list.AddRatio("global_store_sectors_per_request", store_sectors, list.Metric(kStoreRequests), "sectors");
-  list.AddRatio("global_load_efficiency", list.Metric(kLoadBytesPerSector), kSectorBytes, "%", 100);
-  list.AddRatio("global_store_efficiency", list.Metric(kStoreBytesPerSector), kSectorBytes, "%", 100);
+  AddEfficiency("global_load_efficiency", list.Metric(kLoadBytesPerSector), list);
+  AddEfficiency("global_store_efficiency", list.Metric(kStoreBytesPerSector), list);
   list.AddRatio("l1_hit_rate", list.Metric(kLoadHits), load_sectors, "%", 100);
   list.Add("local_memory_sectors", Plus(list.Metric(kLocalLoadSectors), list.Metric(kLocalStoreSectors)), "sectors");
-  list.Add("l2_bytes", list.Metric(kL2Bytes), "byte");
+  list.AddRatio("l2_bytes", list.Metric(kL2Sectors), 1, "byte", kSectorBytes);
+  list.Add("l2_utilisation", L2Utilisation(list), "%");
   list.Add("dram_read_bytes", read, "byte");
   list.Add("dram_write_bytes", write, "byte");
   list.Add("dram_bytes", Plus(read, write), "byte");
@@ -169,7 +193,7 @@ void AddTime(CounterList& list) {
 std::vector<std::string> CuratedMetrics() {
   std::vector<std::string> metrics = {kDramRead,
                                       kDramWrite,
-                                      kL2Bytes,
+                                      kL2Sectors,
                                       kLoadSectors,
                                       kLoadRequests,
                                       kLoadHits,
@@ -194,6 +218,7 @@ std::vector<std::string> CuratedMetrics() {
                                       kGmma,
                                       kWarpsPerIssue};
   for (const Utilisation& utilisation : kUtilisations) metrics.emplace_back(utilisation.metric);
+  metrics.insert(metrics.end(), kL2Parts.begin(), kL2Parts.end());
   for (const char* stall : kStalls) metrics.push_back(StallMetric(stall));
   return metrics;
 }

@@ -86,6 +86,7 @@ std::string LimitedBy(const View& v) {
   if (v.DramBusy() >= kMemoryBusy) return "memory";
   if (working * BusiestPipe(v).second >= kPipeBusy) return "compute";
   if (working * std::max(v["l1_and_shared_utilisation"], v["load_store_pipe_utilisation"]) >= kPipeBusy) return "l1";
+  if (v["l2_utilisation"] >= kPipeBusy) return "l2";
   if (working * v["issue_utilisation"] >= kIssueBusy) return "issue";
   return "latency";
 }
@@ -131,6 +132,9 @@ constexpr std::array kStalls = {
     Stall{"stall_wait", "for the fixed latency of arithmetic: more independent operations a thread would help"},
     Stall{"stall_math_pipe_throttle", "for a busy arithmetic pipe: fewer operations, or another kind, would help"},
     Stall{"stall_gmma", "for the tensor cores' warp groups: more wgmma in flight would help"},
+    Stall{"stall_drain",
+          "at their end for their stores to leave the SM: fewer, or better coalesced, stores would "
+          "help"},
     Stall{"stall_no_instruction", "for instructions to arrive: less unrolled, smaller code would help"},
     Stall{"stall_branch_resolving", "for branch targets: fewer branches would help"},
 };
@@ -178,6 +182,14 @@ const Rule kRules[] = {
            "Limited by the SM's own memory: L1 cache and shared memory are busy {:.0f} % of the time, "
            "the load/store pipe {:.0f} %. Wider accesses and more reuse in registers would help.",
            v["l1_and_shared_utilisation"], v["load_store_pipe_utilisation"]);
+     }},
+    {"Is the L2 cache, or the way to it, full?", 9,  //
+     [](const View& v) { return v.limited_by == "l2"; },
+     [](const View& v) {
+       return fmt::format(
+           "Limited by the L2 cache: it is busy {:.0f} % of the time, device memory {:.0f} %. {} pass "
+           "between it and the SMs: fewer sectors, or more reuse in shared memory, would help.",
+           v["l2_utilisation"], v.DramBusy(), Bytes(v["l2_bytes"]));
      }},
     {"Are the schedulers full?", 9,  //
      [](const View& v) { return v.limited_by == "issue"; },

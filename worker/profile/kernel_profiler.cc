@@ -88,15 +88,19 @@ class KernelProfiler {
     counter.set_unit("us");
     report_.counters.push_back(counter);
     const double events_us = request_.facts.latency_us;
-    const double difference = std::abs(events_us - busy_us);
-    if (difference <= kActivityDifferenceUsMax || difference <= kActivityShareMax * events_us) return;
-    report_.hints.push_back(
-        kernel_count > 1 && busy_us < events_us
-            ? fmt::format("Of the {:.1f} us, the {} kernels take {:.1f}: the rest passes between them. Fewer launches "
-                          "would help.",
-                          events_us, kernel_count, busy_us)
-            : fmt::format("CUPTI says that the kernel takes {:.1f} us, the events that timed it say {:.1f} us.",
-                          busy_us, events_us));
+    // Events also see how launches begin and end; CUPTI's times do not.
+    const double launching_us = request_.facts.device.launch_overhead_us();
+    const double difference = events_us - busy_us;
+    const double limit = std::max(kActivityDifferenceUsMax, kActivityShareMax * events_us);
+    if (kernel_count > 1 && difference > limit) {
+      report_.hints.push_back(fmt::format(
+          "Of the {:.1f} us, the {} kernels take {:.1f}: the rest passes round and between them. Fewer launches would "
+          "help.",
+          events_us, kernel_count, busy_us));
+    } else if (difference > limit + launching_us || -difference > limit) {
+      report_.hints.push_back(fmt::format(
+          "CUPTI says that the kernel takes {:.1f} us, the events that timed it say {:.1f} us.", busy_us, events_us));
+    }
   }
 
   absl::Status TakeCounters(std::map<std::string, double>* metrics) {

@@ -18,7 +18,8 @@ namespace fsr {
 
 // A plan is run about a dozen times more; one that would take longer than this together is not profiled.
 inline constexpr double kProfileSecondsMax = 10;
-// CUPTI's and the events' times differ by more than both: a hint says so.
+// Where CUPTI's and the events' times differ by more than both (and, with one kernel, than what a launch costs), a hint
+// says so.
 inline constexpr double kActivityShareMax = 0.05;
 inline constexpr double kActivityDifferenceUsMax = 1;
 

@@ -105,7 +105,7 @@ absl::StatusOr<v1::Evaluation> JudgeAndMeasure(Device& device, const v1::RunRequ
   CheckInstructions(task, device, judgement, candidate.compiled, &evaluation);
   if (evaluation.outcome() == v1::MEASURED && !request.judge_only()) {
     on_phase("measure");
-    ASSIGN_OR_RETURN(MeterReport report, Measure(device, task, candidate, oracle, references, options));
+    ASSIGN_OR_RETURN(MeterReport report, Measure(device, task, candidate, oracle, references, options, on_phase));
     const std::map<std::string, uint64_t> executed = std::move(report.executed_instructions);
     AddMeterReport(task, device.facts(), std::move(report), &evaluation);
     CheckMeasuredInstructions(task, candidate.compiled, executed, &evaluation);

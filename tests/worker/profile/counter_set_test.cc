@@ -74,6 +74,21 @@ TEST_CASE("a ratio of nothing is left out") {
   CHECK_FALSE(counters.contains("shared_bank_conflict_factor"));
 }
 
+TEST_CASE("without accesses there is no efficiency, which CUPTI gives as 0") {
+  const auto counters =
+      Named(CountersOf({{"smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio", 0}}, {.device = H200()}));
+  CHECK_FALSE(counters.contains("global_load_efficiency"));
+}
+
+TEST_CASE("the L2 cache is as busy as its busiest part") {
+  const auto counters = Named(CountersOf({{"lts__t_sectors.avg.pct_of_peak_sustained_active", 40},
+                                          {"lts__xbar2lts_cycles_active.avg.pct_of_peak_sustained_active", 90},
+                                          {"lts__d_sectors.avg.pct_of_peak_sustained_active", 50}},
+                                         {.device = H200()}));
+  CHECK(counters.at("l2_utilisation") == 90);
+  CHECK_FALSE(Named(CountersOf({}, {.device = H200()})).contains("l2_utilisation"));
+}
+
 TEST_CASE("bank conflicts are told as passes over those without conflicts") {
   const auto counters = Named(CountersOf({{"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", 320},
                                           {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", 310}},

@@ -90,6 +90,7 @@ TEST_CASE("the busiest pipe is named, unless most SMs wait for one that is busy"
 TEST_CASE("full schedulers, and a full L1, are limits of their own") {
   CHECK(Interpreted(With({{"issue_utilisation", 80}})).limited_by == "issue");
   CHECK(Interpreted(With({{"l1_and_shared_utilisation", 80}})).limited_by == "l1");
+  CHECK(Interpreted(With({{"l2_utilisation", 80}})).limited_by == "l2");
 }
 
 TEST_CASE("what takes hardly longer than a launch is limited by launching, and its stalls are not told") {
