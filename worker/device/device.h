@@ -39,9 +39,11 @@ class DeviceBuffer {
   virtual ~DeviceBuffer() = default;
   virtual uint64_t address() const = 0;
   virtual size_t bytes() const = 0;
-  // REQUIRES: data.size() <= bytes().
-  virtual absl::Status Write(std::span<const std::byte> data) = 0;
-  virtual absl::Status Read(std::span<std::byte> data) = 0;
+  // From byte `offset` of the buffer on. REQUIRES: offset + data.size() <= bytes().
+  virtual absl::Status Write(std::span<const std::byte> data, size_t offset) = 0;
+  virtual absl::Status Read(std::span<std::byte> data, size_t offset) = 0;
+  absl::Status Write(std::span<const std::byte> data) { return Write(data, 0); }
+  absl::Status Read(std::span<std::byte> data) { return Read(data, 0); }
   virtual absl::Status Fill(uint8_t byte) = 0;
   // False if a byte next to the buffer has changed since it was allocated.
   virtual absl::StatusOr<bool> GuardsIntact() = 0;

@@ -1,14 +1,18 @@
 #include "worker/judge/poison.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "common/element_type.h"
 #include "common/random.h"
 #include "worker/judge/elements.h"
+#include "worker/judge/parallel.h"
 
 namespace fsr {
 namespace {
+
+constexpr size_t kElementsPerPart = size_t{1} << 20;  // for one thread at a time
 
 struct Format {
   int exponent_bits = 0;
@@ -76,11 +80,15 @@ void Poison::Fill(std::span<std::byte> bytes) const {
 uint64_t Poison::CountIn(std::span<const std::byte> bytes) const {
   return VisitElementType(type_, [&](const auto& element) {
     using Stored = typename std::remove_cvref_t<decltype(element)>::Stored;
-    uint64_t count = 0;
-    for (size_t i = 0; i < bytes.size() / sizeof(Stored); ++i) {
-      count += std::memcmp(bytes.data() + i * sizeof(Stored), &bits_[i & 1], sizeof(Stored)) == 0 ? 1 : 0;
-    }
-    return count;
+    std::atomic<uint64_t> count = 0;
+    ParallelFor(bytes.size() / sizeof(Stored), kElementsPerPart, [&](size_t begin, size_t end) {
+      uint64_t here = 0;
+      for (size_t i = begin; i < end; ++i) {
+        here += std::memcmp(bytes.data() + i * sizeof(Stored), &bits_[i & 1], sizeof(Stored)) == 0 ? 1 : 0;
+      }
+      count += here;
+    });
+    return count.load();
   });
 }
 

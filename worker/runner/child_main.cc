@@ -22,7 +22,7 @@ constexpr int kChannel = Subprocess::kChannelFd;
 
 int ExitCode(std::string_view who, const absl::Status& status) {
   if (status.ok() || absl::IsUnavailable(status)) return 0;  // the parent has gone
-  fmt::print(stderr, "{}: {}\n", who, MessageOf(status));
+  std::fputs(fmt::format("{}: {}\n", who, MessageOf(status)).c_str(), stderr);
   return 1;
 }
 

@@ -17,12 +17,12 @@ class FakeBuffer : public DeviceBuffer {
       : memory_(std::move(memory)), bytes_(bytes) {}
   uint64_t address() const override { return reinterpret_cast<uint64_t>(memory_->data() + kGuardBytes); }
   size_t bytes() const override { return bytes_; }
-  absl::Status Write(std::span<const std::byte> data) override {
-    std::copy(data.begin(), data.end(), Data().begin());
+  absl::Status Write(std::span<const std::byte> data, size_t offset) override {
+    std::copy(data.begin(), data.end(), Data().begin() + static_cast<std::ptrdiff_t>(offset));
     return absl::OkStatus();
   }
-  absl::Status Read(std::span<std::byte> data) override {
-    std::copy_n(Data().begin(), data.size(), data.begin());
+  absl::Status Read(std::span<std::byte> data, size_t offset) override {
+    std::copy_n(Data().begin() + static_cast<std::ptrdiff_t>(offset), data.size(), data.begin());
     return absl::OkStatus();
   }
   absl::Status Fill(uint8_t byte) override {

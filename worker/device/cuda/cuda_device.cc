@@ -20,20 +20,22 @@ constexpr absl::Duration kPoll = absl::Microseconds(200);
 class CudaBuffer : public DeviceBuffer {
  public:
   CudaBuffer(const Driver& driver, CUdeviceptr base, size_t bytes) : driver_(driver), base_(base), bytes_(bytes) {}
-  ~CudaBuffer() override { driver_.MemFree(base_); }
+  ~CudaBuffer() override {
+    if (!ContextIsBroken()) driver_.MemFree(base_);
+  }
   CudaBuffer(const CudaBuffer&) = delete;  // owns the memory
   CudaBuffer& operator=(const CudaBuffer&) = delete;
 
   uint64_t address() const override { return base_ + kGuardBytes; }
   size_t bytes() const override { return bytes_; }
 
-  absl::Status Write(std::span<const std::byte> data) override {
+  absl::Status Write(std::span<const std::byte> data, size_t offset) override {
     if (data.empty()) return absl::OkStatus();
-    return ToStatus(driver_, driver_.MemcpyHtoD(address(), data.data(), data.size()), "copying to the GPU");
+    return ToStatus(driver_, driver_.MemcpyHtoD(address() + offset, data.data(), data.size()), "copying to the GPU");
   }
-  absl::Status Read(std::span<std::byte> data) override {
+  absl::Status Read(std::span<std::byte> data, size_t offset) override {
     if (data.empty()) return absl::OkStatus();
-    return ToStatus(driver_, driver_.MemcpyDtoH(data.data(), address(), data.size()), "copying from the GPU");
+    return ToStatus(driver_, driver_.MemcpyDtoH(data.data(), address() + offset, data.size()), "copying from the GPU");
   }
   absl::Status Fill(uint8_t byte) override {
     if (bytes_ == 0) return absl::OkStatus();
@@ -75,13 +77,15 @@ absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Open(int ordinal) {
   RETURN_IF_ERROR(
       ToStatus(*driver, driver->DevicePrimaryCtxRetain(&device->context_, handle), "making a CUDA context"));
   RETURN_IF_ERROR(ToStatus(*driver, driver->CtxSetCurrent(device->context_), "making the CUDA context current"));
-  RETURN_IF_ERROR(ToStatus(*driver, driver->StreamCreate(&device->stream_, CU_STREAM_NON_BLOCKING), "making a stream"));
+  // A stream that is ordered with the legacy default one: a copy from pageable memory may still be on its way to the
+  // GPU when the call returns, and a launch must not overtake it.
+  RETURN_IF_ERROR(ToStatus(*driver, driver->StreamCreate(&device->stream_, CU_STREAM_DEFAULT), "making a stream"));
   return device;
 }
 
 CudaDevice::~CudaDevice() {
   // A broken context answers nothing any more; the process ends with it.
-  if (broken_) return;
+  if (ContextIsBroken()) return;
   if (stream_ != nullptr) driver_->StreamDestroy(stream_);
   if (context_ != nullptr) driver_->DevicePrimaryCtxRelease(device_);
 }
@@ -138,12 +142,12 @@ std::optional<LaunchReport::Failure> CudaDevice::Await(absl::Duration time_limit
     const CUresult result = driver_->StreamQuery(stream_);
     if (result == CUDA_SUCCESS) return std::nullopt;
     if (result != CUDA_ERROR_NOT_READY) {
-      broken_ = true;
+      SetContextBroken();
       return FailureOf(*driver_, result, last_kernel_, last_line_);
     }
     const absl::Duration waited = SystemClock()->Now() - start;
     if (waited > time_limit) {
-      broken_ = true;
+      SetContextBroken();
       LaunchReport::Failure failure;
       failure.outcome = v1::TIMEOUT;
       failure.fault.set_kind("timeout");

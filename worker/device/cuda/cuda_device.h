@@ -20,7 +20,9 @@ class CudaModule : public DeviceModule {
  public:
   CudaModule(const Driver& driver, CUmodule module, std::map<std::string, std::string> lowered_names)
       : driver_(driver), module_(module), lowered_names_(std::move(lowered_names)) {}
-  ~CudaModule() override { driver_.ModuleUnload(module_); }
+  ~CudaModule() override {
+    if (!ContextIsBroken()) driver_.ModuleUnload(module_);
+  }
   CudaModule(const CudaModule&) = delete;  // owns the module
   CudaModule& operator=(const CudaModule&) = delete;
 
@@ -67,7 +69,7 @@ class CudaDevice : public Device {
   absl::StatusOr<LoadResult> Load(const CompiledKernel& kernel) override;
   absl::StatusOr<LaunchReport> Run(DeviceModule& module, const ResolvedPlan& plan,
                                    std::span<DeviceBuffer* const> buffers, const RunOptions& options) override;
-  bool broken() const override { return broken_; }
+  bool broken() const override { return ContextIsBroken(); }
 
   // With what was measured on this very GPU.
   void set_facts(v1::DeviceFacts facts) { facts_ = std::move(facts); }
@@ -98,7 +100,6 @@ class CudaDevice : public Device {
   const CUdevice device_;
   CUcontext context_ = nullptr;
   CUstream stream_ = nullptr;
-  bool broken_ = false;
   std::string last_kernel_;  // queued last: what a fault is blamed on
   uint32_t last_line_ = 0;
 };

@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <atomic>
+
 #include "common/status_macros.h"
 #include "common/symbol_loader.h"
 
@@ -84,6 +86,13 @@ absl::StatusOr<const Driver*> LoadDriver() {
   static const absl::StatusOr<const Driver*> driver = Open();
   return driver;
 }
+
+namespace {
+std::atomic<bool> context_is_broken = false;
+}  // namespace
+
+bool ContextIsBroken() { return context_is_broken; }
+void SetContextBroken() { context_is_broken = true; }
 
 std::string ErrorText(const Driver& driver, CUresult result) {
   const char *name = nullptr, *text = nullptr;

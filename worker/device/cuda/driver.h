@@ -61,6 +61,11 @@ struct Driver {
 // Opens libcuda.so.1 once for the process and calls cuInit. UNAVAILABLE says what is missing: no driver, no GPU.
 absl::StatusOr<const Driver*> LoadDriver();
 
+// True once a kernel has broken this process's context (a sticky error) or still runs after its limit. No call of the
+// driver is safe then, not even freeing: many would wait for the kernel for ever. There is one context a process.
+bool ContextIsBroken();
+void SetContextBroken();
+
 // "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered".
 std::string ErrorText(const Driver& driver, CUresult result);
 

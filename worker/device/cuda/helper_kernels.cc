@@ -160,6 +160,7 @@ absl::StatusOr<std::unique_ptr<HelperKernels>> HelperKernels::Load(const Driver&
 }
 
 HelperKernels::~HelperKernels() {
+  if (ContextIsBroken()) return;
   if (shared_ != nullptr) driver_.MemFreeHost(const_cast<uint64_t*>(shared_));
   if (module_ != nullptr) driver_.ModuleUnload(module_);
 }

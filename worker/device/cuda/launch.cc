@@ -215,7 +215,7 @@ std::optional<LaunchReport::Failure> CudaDevice::Enqueue(PreparedPlan& plan) {
         driver_->LaunchKernelEx(&launch->config, launch->function, launch->arguments.data(), nullptr);
     if (result != CUDA_SUCCESS) {
       LaunchReport::Failure failure = FailureOf(*driver_, result, launch->kernel, launch->line);
-      if (failure.outcome != v1::LAUNCH_ERROR) broken_ = true;
+      if (failure.outcome != v1::LAUNCH_ERROR) SetContextBroken();
       return failure;
     }
   }

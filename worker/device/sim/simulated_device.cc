@@ -31,12 +31,12 @@ class SimulatedBuffer : public DeviceBuffer {
   ~SimulatedBuffer() override { memory_.Free(slot_); }
   uint64_t address() const override { return BeginOfSlot(slot_); }
   size_t bytes() const override { return memory_.region(slot_).bytes; }
-  absl::Status Write(std::span<const std::byte> data) override {
-    if (!data.empty()) std::memcpy(memory_.region(slot_).host, data.data(), data.size());
+  absl::Status Write(std::span<const std::byte> data, size_t offset) override {
+    if (!data.empty()) std::memcpy(memory_.region(slot_).host + offset, data.data(), data.size());
     return absl::OkStatus();
   }
-  absl::Status Read(std::span<std::byte> data) override {
-    if (!data.empty()) std::memcpy(data.data(), memory_.region(slot_).host, data.size());
+  absl::Status Read(std::span<std::byte> data, size_t offset) override {
+    if (!data.empty()) std::memcpy(data.data(), memory_.region(slot_).host + offset, data.size());
     return absl::OkStatus();
   }
   absl::Status Fill(uint8_t byte) override {
