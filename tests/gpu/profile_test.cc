@@ -113,9 +113,10 @@ TEST_CASE("a tile without padding meets a bank 32 times") {
 TEST_CASE("an array with an index known only at run time goes to local memory") {
   const v1::Evaluation evaluation =
       Profiled("local array", DoubleTask(),
-               KernelFile({.body = "volatile float a[32]; const float x = i < n ? input[i] : 0;\n"
-                                   "#pragma unroll\n  for (int k = 0; k < 32; ++k) a[k] = x * (k + 1);\n"
-                                   "  if (i < n) output[i] = a[(n >> 30) + 1];"}));
+               KernelFile({.body = "float a[64]; const float x = i < n ? input[i] : 0;\n"
+                                   "  for (int k = 0; k < 64; ++k) a[(k * n + k) & 63] = x;\n"
+                                   "  for (int k = 0; k < 64; ++k) a[(k * i + n) & 63] += a[(k + i) & 63];\n"
+                                   "  if (i < n) output[i] = a[i & 63] == 0.1f ? 0 : 2 * x;"}));
   REQUIRE(evaluation.outcome() == v1::MEASURED);
   CHECK(Counter(evaluation, "local_memory_sectors") > 0);
   CHECK(Says(evaluation, "local memory"));
@@ -214,6 +215,24 @@ TEST_CASE("a required instruction is counted as often as warps execute it") {
     const auto found = evaluation.executed_instructions().find(executed.prefix);
     CHECK((found != evaluation.executed_instructions().end() && static_cast<double>(found->second) == executed.count));
   }
+}
+
+TEST_CASE("several launches are counted together, and what passes between them is told") {
+  v1::Task task = DoubleTask();
+  task.add_required_instructions("st.global");
+  const v1::Evaluation evaluation =
+      Profiled("two launches", task,
+               "// fsr: scratch copy f32[n]\n"
+               "// fsr: launch first grid=(ceil_div(n, 256)) block=(256) args=(input, copy, n)\n"
+               "// fsr: launch second grid=(ceil_div(n, 256)) block=(256) args=(copy, output, n)\n"
+               "extern \"C\" __global__ void first(const float* from, float* to, int n) {\n"
+               "  int i = blockIdx.x * 256 + threadIdx.x; if (i < n) to[i] = from[i];\n}\n"
+               "extern \"C\" __global__ void second(const float* from, float* to, int n) {\n"
+               "  int i = blockIdx.x * 256 + threadIdx.x; if (i < n) to[i] = 2 * from[i];\n}\n");
+  REQUIRE(evaluation.outcome() == v1::MEASURED);
+  CHECK(static_cast<double>(evaluation.executed_instructions().at("st.global")) == 2 * kWarps);
+  CHECK(std::isnan(Counter(evaluation, "occupancy")));
+  CHECK(Says(evaluation, "the 2 kernels take"));
 }
 
 TEST_CASE("a required instruction that stands in the code and is never executed is REJECTED") {

@@ -121,6 +121,20 @@ absl::Status CheckSupported(const Library& library, CUdevice device) {
   return absl::UnavailableError(fmt::format("The GPU's counters cannot be read: {}.", why));
 }
 
+// Which counters the GPU has free for us. To ask takes longer than several passes, and the answer stays the same.
+absl::StatusOr<std::vector<uint8_t>> Availability(const Library& library, int ordinal, CUcontext context) {
+  static auto& known = *new std::map<int, std::vector<uint8_t>>;  // one thread of a process profiles
+  if (const auto found = known.find(ordinal); found != known.end()) return found->second;
+  auto available = FSR_CUPTI_PARAMS(CUpti_Profiler_GetCounterAvailability_Params);
+  available.ctx = context;
+  RETURN_IF_ERROR(ToStatus(library, library.ProfilerGetCounterAvailability(&available), "asking for the counters"));
+  std::vector<uint8_t> image(available.counterAvailabilityImageSize);
+  available.pCounterAvailabilityImage = image.data();
+  RETURN_IF_ERROR(ToStatus(library, library.ProfilerGetCounterAvailability(&available), "asking for the counters"));
+  known[ordinal] = image;
+  return image;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<RangeProfiler>> RangeProfiler::Create(int ordinal, CUcontext context) {
@@ -133,12 +147,7 @@ absl::StatusOr<std::unique_ptr<RangeProfiler>> RangeProfiler::Create(int ordinal
   chip.deviceIndex = static_cast<size_t>(ordinal);
   RETURN_IF_ERROR(ToStatus(*library, library->DeviceGetChipName(&chip), "asking for the chip's name"));
   profiler->chip_ = chip.pChipName;
-  auto available = FSR_CUPTI_PARAMS(CUpti_Profiler_GetCounterAvailability_Params);
-  available.ctx = context;
-  RETURN_IF_ERROR(ToStatus(*library, library->ProfilerGetCounterAvailability(&available), "asking for the counters"));
-  profiler->availability_.resize(available.counterAvailabilityImageSize);
-  available.pCounterAvailabilityImage = profiler->availability_.data();
-  RETURN_IF_ERROR(ToStatus(*library, library->ProfilerGetCounterAvailability(&available), "asking for the counters"));
+  ASSIGN_OR_RETURN(profiler->availability_, Availability(*library, ordinal, context));
   return profiler;
 }
 
