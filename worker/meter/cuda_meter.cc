@@ -20,6 +20,10 @@ namespace fsr {
 namespace {
 
 constexpr int kFloorSamples = 25;
+// A launch whose output is compared may take so much longer than the median of the timed ones.
+constexpr double kCheckedSlower = 1.25;
+constexpr double kCheckedSlackUs = 2;
+constexpr int kCheckedLaunchesMax = 5;
 
 // One measurement: candidate (kernel 0) and references on one bench.
 class CudaMeasurement {
@@ -49,7 +53,9 @@ class CudaMeasurement {
   absl::Status QueueFreshData(bool perturb);
   absl::Status QueuePoison();
   absl::Status SampleGeneration(double seconds_max);
-  absl::Status CheckTimedLaunch(const LoadableKernel& oracle);
+  absl::Status QueueCopiedPart(DeviceBuffer& source, const ResolvedBuffer& buffer);
+  absl::Status CheckTimedLaunches(const LoadableKernel& oracle);
+  absl::StatusOr<double> CheckTimedLaunch(const LoadableKernel& oracle);
   absl::StatusOr<CudaSampler::Batch> TimeOnce(bool perturb);
   absl::Status MeasureHot();
   absl::Status Report(const LoadableKernel& candidate, const std::vector<MeterReference>& references);
@@ -110,6 +116,22 @@ absl::Status CudaMeasurement::WarmUp() {
   return absl::OkStatus();
 }
 
+// An eighth of the buffer becomes a copy of another eighth, from one half to the other: scattered elements alone would
+// change a sum by less than its tolerance.
+absl::Status CudaMeasurement::QueueCopiedPart(DeviceBuffer& source, const ResolvedBuffer& buffer) {
+  const size_t element = SizeOf(buffer.type);
+  const auto count = static_cast<uint64_t>(buffer.element_count);
+  const uint64_t half = count / 2, length = count / 8;
+  if (length == 0) return absl::OkStatus();
+  uint64_t from = random_.Below(half - length + 1), to = half + random_.Below(count - half - length + 1);
+  if (random_.Below(2) == 0) std::swap(from, to);
+  return cuda::ToStatus(
+      device_.driver(),
+      device_.driver().MemcpyDtoDAsync(source.address() + to * element, source.address() + from * element,
+                                       length * element, device_.stream()),
+      "renewing a buffer");
+}
+
 // New values in every input; an INOUT buffer gets them from its shadow, since the last launch has changed it.
 absl::Status CudaMeasurement::QueueFreshData(bool perturb) {
   const std::vector<DeviceBuffer*> buffers = bench_->BuffersOf(*kernels_[0].loaded);
@@ -121,6 +143,7 @@ absl::Status CudaMeasurement::QueueFreshData(bool perturb) {
       RETURN_IF_ERROR(sampler_->helpers().Perturb(source.address(), static_cast<uint64_t>(buffer.element_count),
                                                   static_cast<uint32_t>(SizeOf(buffer.type)), random_()));
     }
+    if (perturb) RETURN_IF_ERROR(QueueCopiedPart(source, buffer));
     if (shadows_[i] == nullptr) continue;
     RETURN_IF_ERROR(cuda::ToStatus(
         device_.driver(),
@@ -190,8 +213,29 @@ absl::Status CudaMeasurement::SampleGeneration(double seconds_max) {
   }
 }
 
-// The launch that ends a generation: timed like the others, and its output compared.
-absl::Status CudaMeasurement::CheckTimedLaunch(const LoadableKernel& oracle) {
+// A kernel that keeps what it computed before, while some of the data look the same, is wrong in a launch that was as
+// fast as the timed ones, and right in one that was not: a launch counts as checked only if it was as fast.
+absl::Status CudaMeasurement::CheckTimedLaunches(const LoadableKernel& oracle) {
+  const double median_us = Quantile(kernels_[0].microseconds, 0.5);
+  double checked_us = 0;
+  for (int launch = 0; launch < kCheckedLaunchesMax; ++launch) {
+    ASSIGN_OR_RETURN(checked_us, CheckTimedLaunch(oracle));
+    if (Failed() || checked_us <= kCheckedSlower * median_us + kCheckedSlackUs) return absl::OkStatus();
+  }
+  LaunchReport::Failure failure;
+  failure.outcome = v1::REJECTED;
+  failure.fault.set_kind("slower_when_checked");
+  failure.fault.set_message(
+      fmt::format("Launches whose output was compared took {:.3g} us, the timed ones {:.3g} us: the kernel does not do "
+                  "the same work "
+                  "every time.",
+                  checked_us, median_us));
+  report_.failure = failure;
+  return absl::OkStatus();
+}
+
+// One launch that is timed like the others, and its output compared. Its time, with the empty pair taken off.
+absl::StatusOr<double> CudaMeasurement::CheckTimedLaunch(const LoadableKernel& oracle) {
   RETURN_IF_ERROR(QueueFreshData(true));
   if (device_.Await(options_.run_limit)) return absl::UnavailableError("The GPU does not run the meter's own kernels.");
   RETURN_IF_ERROR(bench_->AdoptInputs());
@@ -207,14 +251,15 @@ absl::Status CudaMeasurement::CheckTimedLaunch(const LoadableKernel& oracle) {
                                                        },
                                                        options_.run_limit));
   report_.failure = batch.failure;
-  if (Failed()) return absl::OkStatus();
+  if (Failed()) return 0.0;
   RETURN_IF_ERROR(bench_->Collect(*kernels_[0].loaded, run));
   report_.failure = run.report.failure;
-  if (Failed()) return absl::OkStatus();
+  if (Failed()) return 0.0;
   ASSIGN_OR_RETURN(const std::vector<HostBuffer> expected, bench_->RunOracle(oracle, random_(), options_.run_limit));
   ASSIGN_OR_RETURN(OutputCheck check, CheckOutputs(*bench_, run, expected, nullptr));
   if (!check.mismatches.empty()) report_.failure = WrongWhenMeasured(task_, which_, std::move(check.mismatches));
-  return absl::OkStatus();
+  // A throttled launch has no time; its output counts.
+  return batch.microseconds.empty() ? 0.0 : batch.microseconds[0] - empty_pair_us_;
 }
 
 absl::Status CudaMeasurement::MeasureHot() {
@@ -317,7 +362,7 @@ absl::StatusOr<MeterReport> CudaMeasurement::Run(const LoadableKernel& candidate
   ASSIGN_OR_RETURN(empty_pair_us_, sampler_->EmptyPairMicroseconds(kFloorSamples));
   for (int generation = 1; generation <= kDataGenerations && !Failed(); ++generation) {
     RETURN_IF_ERROR(SampleGeneration(rule_.seconds_max * generation / kDataGenerations));
-    if (!Failed()) RETURN_IF_ERROR(CheckTimedLaunch(oracle));
+    if (!Failed()) RETURN_IF_ERROR(CheckTimedLaunches(oracle));
     // The oracle's run left its own data behind: the next series starts from fresh ones.
     if (!Failed() && generation < kDataGenerations) {
       RETURN_IF_ERROR(bench_->DrawInputs(random_()));

@@ -35,7 +35,7 @@ LatencyRatio RatioOf(std::span<const double> candidate, std::span<const double> 
 // When to stop taking samples.
 struct StoppingRule {
   int samples_min = 15;
-  int samples_max = 400;
+  int samples_max = 2000;
   double noise_max = 0.005;  // 0.5 %
   double seconds_max = 1.0;  // of sampling
 };

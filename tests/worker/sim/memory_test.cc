@@ -201,6 +201,27 @@ TEST_CASE("atomics return what was there, each value once") {
   for (int i = 0; i < 6 * 96; ++i) CHECK(tickets[static_cast<size_t>(i)] == i / 96 * 1000 + i % 96);
 }
 
+TEST_CASE("wait_all waits for copies that no group was made of, a plain wait_group does not") {
+  for (const bool all : {true, false}) {
+    KernelHarness kernel = KernelHarness::OfCuda(std::string(R"(
+      extern "C" __global__ void copy(const float* in, float* out) {
+        __shared__ float tile[32];
+        tile[threadIdx.x] = -1.0f;
+        unsigned to = (unsigned)__cvta_generic_to_shared(&tile[threadIdx.x]);
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(to), "l"(in + threadIdx.x) : "memory");
+        asm volatile("cp.async.)") + (all ? "wait_all" : "wait_group 0") +
+                                                 R"(;" ::: "memory");
+        out[threadIdx.x] = tile[threadIdx.x];
+      })");
+    std::vector<float> in(32);
+    for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i) + 0.5f;
+    kernel.Buffer("in", in).Buffer("out", std::vector<float>(32, 0.0f));
+    const LaunchReport report = kernel.Launch("copy", {1, 1, 1}, {32, 1, 1});
+    REQUIRE(FailureText(report) == "");
+    CHECK((kernel.Read<float>("out") == in) == all);
+  }
+}
+
 TEST_CASE("a copy that nobody waited for has not arrived") {
   const std::string kernel_text = R"(
     #include <cuda_pipeline.h>

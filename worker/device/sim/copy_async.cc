@@ -49,7 +49,8 @@ bool RunCopyAsync(Warp& warp, const Step& step, LaneMask active) {
 
 void Warp::FlushCopies(LaneMask lanes, uint32_t groups_left) {
   std::erase_if(pending_copies, [&](const PendingCopy& copy) {
-    const bool waited_for = (lanes >> copy.lane & 1) != 0 && copy.group + groups_left < copy_groups[copy.lane];
+    const bool reached = groups_left == kWaitForAll || copy.group + groups_left < copy_groups[copy.lane];
+    const bool waited_for = (lanes >> copy.lane & 1) != 0 && reached;
     if (waited_for) std::memcpy(copy.to, copy.data.data(), copy.bytes);
     return waited_for;
   });

@@ -153,6 +153,7 @@ FunctionDecoder::Decoded FunctionDecoder::DecodeCopyAsync(const Instruction& ins
   if (HasModifier(instruction, "commit_group")) return PlainStep(Op::kCommitAsync, Pipe::kControl);
   if (HasModifier(instruction, "wait_all") || HasModifier(instruction, "wait_group")) {
     SimpleStep wait;
+    wait.parameter = kWaitForAll;
     if (HasModifier(instruction, "wait_group")) {
       if (instruction.operands.size() != 1) return Unknown();
       wait.parameter = instruction.operands[0].bits;

@@ -194,6 +194,9 @@ struct IsSpaceStep {
   ValueRef address;
 };
 
+// SimpleStep::parameter of cp.async.wait_all, which is a commit and a wait for every group.
+inline constexpr uint32_t kWaitForAll = 0xffffffffu;
+
 // What a step writes that needs nothing else: kClock, kLocalAddress (offset), kActiveMask, kSleep (value), kWaitAsync.
 struct SimpleStep {
   ValueRef destination;

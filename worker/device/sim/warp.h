@@ -104,6 +104,7 @@ class Warp {
   void ExitLanes(LaneMask lanes);
   // The bytes of a lane's local memory.
   std::byte* LocalMemory(int lane);
+  // kWaitForAll: those not yet committed, too.
   void FlushCopies(LaneMask lanes, uint32_t groups_left);
 
   Block* block = nullptr;
