@@ -4,9 +4,11 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "common/clock.h"
+#include "common/daemon.h"
 #include "common/files.h"
 #include "common/random.h"
 #include "common/status.h"
@@ -19,13 +21,25 @@ constexpr absl::Duration kPollInterval = absl::Milliseconds(20);
 constexpr absl::Duration kReachTimeout = absl::Seconds(2);
 constexpr absl::Duration kStopTimeout = absl::Seconds(5);
 constexpr size_t kAddressBytesMax = 256;
+constexpr size_t kLogBytesMax = 64 << 20;
 constexpr size_t kLogTailBytes = 2000;
+constexpr uintmax_t kDiskBytesMin = 64 << 10;  // with less, the coordinator can store nothing more
 
-// The end of a program's log: what it said before it gave up.
-std::string LogTail(const std::string& path) {
-  auto text = ReadFile(path, 64 << 20);
-  if (!text.ok()) return "";
-  return text->size() > kLogTailBytes ? text->substr(text->size() - kLogTailBytes) : *text;
+uintmax_t SizeOf(const std::string& path) {
+  std::error_code error;
+  const uintmax_t size = std::filesystem::file_size(path, error);
+  return error ? 0 : size;
+}
+
+// Coordinator and worker wait until there is space again, without a word to those that wait for them.
+absl::Status CheckDisk(const std::filesystem::path& folder) {
+  std::error_code error;
+  const uintmax_t available = std::filesystem::space(folder, error).available;
+  if (error || available >= kDiskBytesMin) return absl::OkStatus();
+  return absl::ResourceExhaustedError(fmt::format(
+      "The disk that holds {} is full, {} bytes are left: free some space. Nothing that was stored is lost; "
+      "`fsr jobs` lists what can be gone on with by `fsr watch`.",
+      folder.string(), available));
 }
 
 void StopGently(std::unique_ptr<Subprocess>& process) {
@@ -68,27 +82,43 @@ std::string LocalStack::LogPath(const std::string& program) const {
 absl::Status LocalStack::Connect() {
   const std::filesystem::path address_file = options_.state_folder / "fsrd.address";
   const absl::Time deadline = SystemClock()->Now() + kLocalStartTimeout;
-  std::string said;
   while (SystemClock()->Now() < deadline) {
     if (auto address = ReadFile(address_file, kAddressBytesMax); address.ok() && !address->empty()) {
       address_ = address->substr(0, address->find_last_not_of(" \n") + 1);
-      auto client = std::make_unique<SearchClient>(address_);
-      if (client->Reach(kReachTimeout).ok()) {
-        client_ = std::move(client);
+      if (SearchClient(address_).Reach(kReachTimeout).ok()) {
+        if (client_ != nullptr) {
+          client_->Connect(address_);
+        } else {
+          client_ = std::make_unique<SearchClient>(address_, Upkeep{.restore = [this] { return Restore(); },
+                                                                    .look_after = [this] { return KeepWorkers(); }});
+        }
         return absl::OkStatus();
       }
     }
     if (coordinator_ == nullptr) {
       RETURN_IF_ERROR(StartCoordinator());
     } else if (auto ended = coordinator_->Wait(kPollInterval)) {
-      // Most often: another command's coordinator holds the database, and will have written its address by now.
-      said = fmt::format("fsrd {}: {}", ended->Describe(), LogTail(LogPath("fsrd")));
       coordinator_.reset();
-      SystemClock()->Sleep(10 * kPollInterval);
+      // Another command's coordinator holds the database, and will have written its address soon.
+      if (ended->signal == 0 && ended->code == kExitDatabaseInUse) {
+        SystemClock()->Sleep(10 * kPollInterval);
+        continue;
+      }
+      return absl::FailedPreconditionError(fmt::format("The local coordinator does not start: fsrd {}. {}",
+                                                       ended->Describe(), SaidBy("fsrd", coordinator_log_start_)));
     }
   }
-  return absl::FailedPreconditionError(fmt::format("The local coordinator did not come up within {}. {}",
-                                                   absl::FormatDuration(kLocalStartTimeout), said));
+  return absl::FailedPreconditionError(fmt::format("The local coordinator did not come up within {}; its log is {}.",
+                                                   absl::FormatDuration(kLocalStartTimeout), LogPath("fsrd")));
+}
+
+std::string LocalStack::SaidBy(const std::string& program, uintmax_t log_bytes_before) const {
+  const auto log = ReadFile(LogPath(program), kLogBytesMax);
+  std::string said = log.ok() ? log->substr(std::min<size_t>(log_bytes_before, log->size())) : "";
+  if (said.size() > kLogTailBytes) said.erase(0, said.size() - kLogTailBytes);
+  if (!said.empty()) return said;
+  if (absl::Status disk = CheckDisk(options_.state_folder); !disk.ok()) return MessageOf(disk);
+  return fmt::format("It wrote nothing to {}.", LogPath(program));
 }
 
 absl::Status LocalStack::StartCoordinator() {
@@ -103,6 +133,7 @@ absl::Status LocalStack::StartCoordinator() {
   if (!options_.prompts_folder.empty()) {
     argv.insert(argv.end(), {"--prompts", options_.prompts_folder.string()});
   }
+  coordinator_log_start_ = SizeOf(LogPath("fsrd"));
   ASSIGN_OR_RETURN(coordinator_,
                    Subprocess::Start({.argv = argv, .stdout_path = "/dev/null", .stderr_path = LogPath("fsrd")}));
   return absl::OkStatus();
@@ -128,46 +159,56 @@ absl::Status LocalStack::StartWorker(const std::string& device) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<v1::DeviceFacts> LocalStack::EnsureWorker(const std::string& device) {
-  // A worker of a simulated device is as good as any other; a GPU by number is this machine's.
-  if (device.rfind("sim:", 0) == 0) {
-    ASSIGN_OR_RETURN(v1::ListWorkersResponse known, client_->ListWorkers());
-    for (const v1::Worker& worker : known.workers()) {
-      if (worker.device().kind() == device && !worker.lost() && worker.unhealthy().empty() && !worker.draining()) {
-        return worker.device();
-      }
-    }
+std::optional<v1::DeviceFacts> LocalStack::FindWorker(const v1::ListWorkersResponse& known,
+                                                      const std::string& device) const {
+  for (const v1::Worker& worker : known.workers()) {
+    // With several devices, the worker program adds a suffix to the id.
+    const bool ours = std::any_of(workers_.begin(), workers_.end(), [&](const LocalWorker& own) {
+      return own.device == device && worker.id().rfind(own.id, 0) == 0;
+    });
+    // Another command's worker of a simulated device is as good; a GPU by number is this machine's.
+    const bool as_good = device.rfind("sim:", 0) == 0 && worker.device().kind() == device && !worker.lost() &&
+                         worker.unhealthy().empty() && !worker.draining();
+    if (ours || as_good) return worker.device();
   }
+  return std::nullopt;
+}
+
+absl::StatusOr<v1::DeviceFacts> LocalStack::EnsureWorker(const std::string& device) {
+  devices_.insert(device);
+  std::erase_if(workers_, [](LocalWorker& worker) { return !worker.process->Running(); });
+  ASSIGN_OR_RETURN(v1::ListWorkersResponse registered, client_->ListWorkers());
+  if (auto facts = FindWorker(registered, device)) return *facts;
+  const uintmax_t log_start = SizeOf(LogPath("fsr-worker"));
   RETURN_IF_ERROR(StartWorker(device));
   LocalWorker& started = workers_.back();
   const absl::Time deadline = SystemClock()->Now() + kLocalStartTimeout;
   while (SystemClock()->Now() < deadline) {
     ASSIGN_OR_RETURN(v1::ListWorkersResponse known, client_->ListWorkers());
-    for (const v1::Worker& worker : known.workers()) {
-      // With several devices, the worker program adds a suffix to the id.
-      if (worker.id().rfind(started.id, 0) == 0) return worker.device();
-    }
+    if (auto facts = FindWorker(known, device)) return *facts;
     if (auto ended = started.process->Wait(kPollInterval)) {
-      const std::string said = LogTail(LogPath("fsr-worker"));
       workers_.pop_back();
-      return absl::FailedPreconditionError(fmt::format("The worker for {} {}: {}", device, ended->Describe(), said));
+      return absl::FailedPreconditionError(
+          fmt::format("The worker for {} {}: {}", device, ended->Describe(), SaidBy("fsr-worker", log_start)));
     }
   }
   return absl::DeadlineExceededError(fmt::format("The worker for {} did not register within {}; its log is {}.", device,
                                                  absl::FormatDuration(kLocalStartTimeout), LogPath("fsr-worker")));
 }
 
-absl::Status LocalStack::Reopen() {
-  client_.reset();
-  if (coordinator_ != nullptr && !coordinator_->Running()) coordinator_.reset();
-  RETURN_IF_ERROR(Connect());
-  std::vector<LocalWorker> before = std::move(workers_);
-  workers_.clear();
-  for (LocalWorker& worker : before) {
-    StopGently(worker.process);
-    RETURN_IF_ERROR(EnsureWorker(worker.device).status());
-  }
+absl::Status LocalStack::KeepWorkers() {
+  RETURN_IF_ERROR(CheckDisk(options_.state_folder));
+  for (const std::string& device : devices_) RETURN_IF_ERROR(EnsureWorker(device).status());
   return absl::OkStatus();
+}
+
+absl::Status LocalStack::Restore() {
+  if (coordinator_ != nullptr && !coordinator_->Running()) coordinator_.reset();
+  // They know the lost coordinator's address only.
+  for (LocalWorker& worker : workers_) StopGently(worker.process);
+  workers_.clear();
+  RETURN_IF_ERROR(Connect());
+  return KeepWorkers();
 }
 
 }  // namespace fsr

@@ -5,6 +5,8 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,11 +33,9 @@ class LocalStack {
   SearchClient& client() { return *client_; }
   const std::string& address() const { return address_; }
 
-  // Makes sure that a worker for `device` ("sim:h200", "cuda:0") is registered, and gives its device facts.
+  // Makes sure that a worker for `device` ("sim:h200", "cuda:0") is registered, and gives its device facts. From then
+  // on the client's calls start another one whenever it is gone, whosever it was.
   absl::StatusOr<v1::DeviceFacts> EnsureWorker(const std::string& device);
-
-  // After UNAVAILABLE: finds or starts the coordinator again, and the workers this command had started.
-  absl::Status Reopen();
 
   static std::filesystem::path DefaultStateFolder();  // $FSR_STATE_DIR, $XDG_STATE_HOME/fsr, ~/.local/state/fsr
 
@@ -43,6 +43,13 @@ class LocalStack {
   explicit LocalStack(Options options) : options_(std::move(options)) {}
   absl::Status Connect();
   absl::Status StartCoordinator();
+  // After UNAVAILABLE: finds or starts the coordinator again, and workers for the devices that were asked for.
+  absl::Status Restore();
+  absl::Status KeepWorkers();
+  // The facts of a registered worker that takes evaluations for `device`.
+  std::optional<v1::DeviceFacts> FindWorker(const v1::ListWorkersResponse& known, const std::string& device) const;
+  // What `program` wrote to its log since it was started, or why there is nothing.
+  std::string SaidBy(const std::string& program, uintmax_t log_bytes_before) const;
   absl::Status StartWorker(const std::string& device);
   std::string LogPath(const std::string& program) const;
 
@@ -50,11 +57,13 @@ class LocalStack {
   std::string address_;
   std::unique_ptr<SearchClient> client_;
   std::unique_ptr<Subprocess> coordinator_;
+  uintmax_t coordinator_log_start_ = 0;
   struct LocalWorker {
     std::string device, id;
     std::unique_ptr<Subprocess> process;
   };
   std::vector<LocalWorker> workers_;
+  std::set<std::string> devices_;  // that EnsureWorker was asked for
 };
 
 }  // namespace fsr

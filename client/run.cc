@@ -16,7 +16,6 @@ namespace fsr {
 namespace {
 
 constexpr size_t kRecordingBytesMax = 16 << 20;
-constexpr int kReopenMax = 20;
 
 // Replaced templates travel with the job, so that a coordinator elsewhere uses them, too.
 absl::Status AddPromptTemplates(const std::string& folder, v1::CreateJobRequest& request) {
@@ -62,20 +61,14 @@ absl::StatusOr<v1::Job> Submit(Session& session, const JobRequestOptions& option
   return client->CreateJob(request);
 }
 
-// Follows the job to its end, over the loss of a local coordinator that another command had started.
 absl::StatusOr<v1::Job> Follow(Session& session, const std::string& name, uint64_t after_sequence,
                                const std::function<void(const v1::Event&)>& on_event) {
-  for (int reopened = 0;; ++reopened) {
-    ASSIGN_OR_RETURN(SearchClient * client, session.Client());
-    const absl::Status watched = client->WatchJob(name, after_sequence, [&](const v1::Event& event) {
-      after_sequence = event.sequence();
-      on_event(event);
-      return true;
-    });
-    if (watched.ok()) return client->GetJob(name);
-    if (watched.code() != absl::StatusCode::kUnavailable || reopened == kReopenMax) return watched;
-    RETURN_IF_ERROR(session.Reopen());
-  }
+  ASSIGN_OR_RETURN(SearchClient * client, session.Client());
+  RETURN_IF_ERROR(client->WatchJob(name, after_sequence, [&](const v1::Event& event) {
+    on_event(event);
+    return true;
+  }));
+  return client->GetJob(name);
 }
 
 absl::StatusOr<std::string> SaveBest(Session& session, const v1::Job& job, const std::string& output) {

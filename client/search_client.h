@@ -15,14 +15,27 @@ namespace fsr {
 // Limits of one call. Evaluate and WatchJob take as long as they take.
 inline constexpr absl::Duration kCallTimeout = absl::Seconds(60);
 inline constexpr int kReceivedMessageBytesMax = 64 << 20;
+inline constexpr absl::Duration kUpkeepInterval = absl::Seconds(2);
+inline constexpr int kRestoreMax = 50;  // of one call
 
-// Safe for concurrent use. Every call gives the server's status: code and sentence.
+// What the owner of local processes does for a call, so that none of them is missed by a call that waits for it.
+struct Upkeep {
+  // After UNAVAILABLE: has the client connected to a coordinator again; the call is then made once more. Every call may
+  // be: it reads, or names its request, or leaves nothing behind.
+  std::function<absl::Status()> restore;
+  // Every kUpkeepInterval of a long call; an error ends the call.
+  std::function<absl::Status()> look_after;
+};
+
+// Every call gives the server's status: code and sentence. Safe for concurrent use, unless it has an upkeep.
 class SearchClient {
  public:
-  explicit SearchClient(const std::string& address);
+  explicit SearchClient(const std::string& address, Upkeep upkeep = {});
   ~SearchClient();
   SearchClient(const SearchClient&) = delete;  // owns the channel
   SearchClient& operator=(const SearchClient&) = delete;
+
+  void Connect(const std::string& address);
 
   // OK if a coordinator answers at the address within `timeout`.
   absl::Status Reach(absl::Duration timeout);

@@ -55,11 +55,6 @@ absl::StatusOr<std::string> Session::DeviceKind(const std::string& device) {
   return facts.kind();
 }
 
-absl::Status Session::Reopen() {
-  if (stack_ == nullptr) return absl::UnavailableError("The coordinator is gone; call again when it is back.");
-  return stack_->Reopen();
-}
-
 void PrintJson(const google::protobuf::Message& message) { fmt::print("{}\n", ToJson(message, true)); }
 
 void PrintJsonLine(const google::protobuf::Message& message) {
@@ -95,7 +90,8 @@ std::string FullCandidateName(const std::string& name) {
 }
 
 int ReportTrouble(const absl::Status& status) {
-  fmt::print(stderr, "fsr: {} ({})\n", MessageOf(status), absl::StatusCodeToString(status.code()));
+  // Not fmt::print, which throws if nothing can be written.
+  std::fputs(fmt::format("fsr: {} ({})\n", MessageOf(status), absl::StatusCodeToString(status.code())).c_str(), stderr);
   return kExitTrouble;
 }
 

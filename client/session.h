@@ -39,8 +39,6 @@ class Session {
   absl::StatusOr<SearchClient*> Client();
   // Local: starts a worker for `device` unless there is one; remote: nothing. Gives the device kind to ask for.
   absl::StatusOr<std::string> DeviceKind(const std::string& device);
-  // After UNAVAILABLE from a local coordinator that another command had started and ended.
-  absl::Status Reopen();
 
  private:
   SessionOptions options_;

@@ -8,6 +8,9 @@
 
 namespace fsr {
 
+// Of fsrd, if another one holds its database: the caller may look for that one. Anything else will not pass by itself.
+inline constexpr int kExitDatabaseInUse = 3;
+
 // Blocks SIGTERM and SIGINT in this thread and all that it starts later, so that one thread can wait for them; a closed
 // socket's SIGPIPE is ignored. REQUIRES: no other thread yet.
 sigset_t BlockStopSignals();

@@ -24,7 +24,7 @@ namespace fsr {
 namespace {
 
 constexpr int kExitStopped = 0;
-constexpr int kExitCannotStart = 2;
+constexpr int kExitCannotStart = 2;  // and kExitDatabaseInUse
 
 constexpr char kExamples[] = R"(Examples:
   fsrd --database ~/.local/state/fsr/fsr.db                  any free port of this machine; the address is printed
@@ -32,7 +32,7 @@ constexpr char kExamples[] = R"(Examples:
   fsrd --listen 0.0.0.0:7070 --insecure-listen --database fsr.db   a network in which everybody is trusted
 
 Then: fsr-worker --server ADDRESS --device cuda:0, and fsr submit TASK --server ADDRESS.
-Exit codes: 0 stopped by a signal, 2 could not start (the reason is on stderr).)";
+Exit codes: 0 stopped by a signal, 2 could not start, 3 another fsrd holds the database (stderr says more).)";
 
 struct CommandLine {
   Server::Options server;
@@ -63,7 +63,7 @@ absl::StatusOr<std::unique_ptr<Server>> StartServer(CommandLine& line, pid_t par
   }
   if (line.insecure_listen) line.server.exposure = Exposure::kInsecureNetwork;
   ASSIGN_OR_RETURN(std::unique_ptr<Server> server, Server::Start(line.server));
-  fmt::print("{}\n", server->address());
+  std::puts(server->address().c_str());
   std::fflush(stdout);
   if (!line.address_file.empty()) RETURN_IF_ERROR(WriteFileAtomically(line.address_file, server->address() + "\n"));
   return server;
@@ -75,8 +75,8 @@ int Run(CommandLine& line, pid_t parent) {
   gpr_set_log_function([](gpr_log_func_args*) {});  // its trouble reaches us as statuses
   absl::StatusOr<std::unique_ptr<Server>> server = StartServer(line, parent);
   if (!server.ok()) {
-    fmt::print(stderr, "fsrd: {}.\n", MessageOf(server.status()));
-    return kExitCannotStart;
+    std::fputs(fmt::format("fsrd: {}.\n", MessageOf(server.status())).c_str(), stderr);
+    return absl::IsAlreadyExists(server.status()) ? kExitDatabaseInUse : kExitCannotStart;
   }
   int signal_number = 0;
   sigwait(&signals, &signal_number);

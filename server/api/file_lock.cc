@@ -31,7 +31,7 @@ absl::StatusOr<std::unique_ptr<FileLock>> FileLock::Take(const std::filesystem::
   std::unique_ptr<FileLock> lock(new FileLock(fd));
   if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return ErrnoStatus(errno, fmt::format("cannot lock {}", path.string()));
-    return absl::FailedPreconditionError(fmt::format("it is held by process {}", ReadOwner(fd)));
+    return absl::AlreadyExistsError(fmt::format("it is held by process {}", ReadOwner(fd)));
   }
   const std::string owner = std::to_string(getpid());
   if (ftruncate(fd, 0) != 0 || pwrite(fd, owner.data(), owner.size(), 0) != static_cast<ssize_t>(owner.size())) {

@@ -11,7 +11,7 @@ namespace fsr {
 
 class FileLock {
  public:
-  // FAILED_PRECONDITION if another process holds it; the message ends in who that is.
+  // ALREADY_EXISTS if another process holds it; the message ends in who that is.
   static absl::StatusOr<std::unique_ptr<FileLock>> Take(const std::filesystem::path& path);
   ~FileLock();
   FileLock(const FileLock&) = delete;  // owns the descriptor

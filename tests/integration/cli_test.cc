@@ -145,6 +145,7 @@ TEST_CASE("bad input gets a sentence and exit code 2") {
   };
   REQUIRE(WriteFileAtomically(folder / "huge.cu", std::string(2 << 20, ' ')).ok());
   REQUIRE(WriteFileAtomically(folder / "ok.cu", Kernel("")).ok());
+  REQUIRE(WriteFileAtomically(folder / "latin1.cu", Kernel("") + "// gr\xf6\xdf").ok());
   struct Bad {
     std::vector<std::string> arguments;
     std::vector<std::string> said;
@@ -156,6 +157,7 @@ TEST_CASE("bad input gets a sentence and exit code 2") {
       {{"run", (folder / "nothing").string()}, {"nothing"}},
       {{"evaluate", task, (folder / "missing.cu").string()}, {"missing.cu"}},
       {{"evaluate", task, (folder / "huge.cu").string()}, {"huge.cu"}},
+      {{"evaluate", task, (folder / "latin1.cu").string()}, {"source", "UTF-8"}},
       {{"job", "transpose-999"}, {"transpose-999"}},
       {{"run", task, "--device", "sim:abacus"}, {"abacus"}},
       {{"run", task, "--model", "oracle-of-delphi"}, {"oracle-of-delphi"}},

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "common/clock.h"
+#include "common/daemon.h"
 #include "common/random.h"
 #include "tests/integration/stack.h"
 
@@ -120,7 +121,7 @@ TEST_CASE("a second coordinator on the same database is refused and disturbs not
   REQUIRE(second.ok());
   auto ended = (*second)->Wait(absl::Seconds(30));
   REQUIRE(ended.has_value());
-  CHECK(ended->code == 2);
+  CHECK(ended->code == kExitDatabaseInUse);
   CHECK(stack.client().Reach(absl::Seconds(5)).ok());
 }
 

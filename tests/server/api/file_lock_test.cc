@@ -14,7 +14,7 @@ TEST_CASE("a lock is held once, names its holder, and is free after it") {
   auto lock = FileLock::Take(folder / "fsr.db.lock");
   REQUIRE(lock.ok());
   const absl::Status refused = FileLock::Take(folder / "fsr.db.lock").status();
-  CHECK(refused.code() == absl::StatusCode::kFailedPrecondition);
+  CHECK(refused.code() == absl::StatusCode::kAlreadyExists);
   CHECK_THAT(MessageOf(refused), Catch::EndsWith("process " + std::to_string(getpid())));
   lock->reset();
   CHECK(FileLock::Take(folder / "fsr.db.lock").ok());

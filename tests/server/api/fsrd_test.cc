@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "common/daemon.h"
 #include "common/files.h"
 #include "common/subprocess.h"
 #include "tests/server/api/api_fixture.h"
@@ -67,14 +68,14 @@ TEST_CASE("fsrd says where it listens, answers, and stops cleanly when asked to"
   }
 }
 
-TEST_CASE("a second fsrd on the same database ends with 2 and names the first one's process") {
+TEST_CASE("a second fsrd on the same database ends with 3 and names the first one's process") {
   TemporaryFolder folder;
   Fsrd first(folder, "first", Arguments(folder));
   AwaitAddress(folder, first);
   Fsrd second(folder, "second", Arguments(folder));
   const std::optional<ExitStatus> ended = second.process->Wait(kPatience);
   REQUIRE(ended.has_value());
-  CHECK(ended->code == 2);
+  CHECK(ended->code == kExitDatabaseInUse);
   CHECK_THAT(second.Err(), Catch::Contains("process " + std::to_string(first.process->pid())));
   CHECK(first.process->Running());
 }

@@ -57,11 +57,11 @@ TEST_CASE("reflection is on") {
 TEST_CASE("a second server on the same database is refused, and says who holds it") {
   ServerFixture fixture;
   const absl::Status refused = Server::Start(ServerOptions(fixture.folder / "fsr.db")).status();
-  CHECK(refused.code() == absl::StatusCode::kFailedPrecondition);
+  CHECK(refused.code() == absl::StatusCode::kAlreadyExists);
   CHECK_THAT(MessageOf(refused), Catch::Contains("second server") && Catch::Contains(std::to_string(getpid())));
   std::filesystem::create_symlink(fixture.folder / "fsr.db", fixture.folder / "other_name.db");
   CHECK(Server::Start(ServerOptions(fixture.folder / "other_name.db")).status().code() ==
-        absl::StatusCode::kFailedPrecondition);
+        absl::StatusCode::kAlreadyExists);
 }
 
 TEST_CASE("a single evaluation of a server that was killed is not handed out by the next one") {
