@@ -2,8 +2,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <functional>
+#include <system_error>
 
 #include "client/commands.h"
 #include "common/status.h"
@@ -145,6 +148,19 @@ void AddTaskCommands(CLI::App& app, Invocation& in) {
   lint->callback([&in] { in.command = [&in](Session& s) { return TaskLintCommand(s, in.name, in.evaluate.device); }; });
 }
 
+// Runs the command and sees its output off. A reader that has seen enough, such as head(1), ends it without a word.
+int RunAndPrint(Session& session, const std::function<int(Session&)>& command) {
+  int code = kExitTrouble, error = 0;
+  try {
+    code = command(session);
+    if (std::fflush(stdout) != 0) error = errno;
+  } catch (const std::system_error& thrown) {  // of fmt::print
+    error = thrown.code().value();
+  }
+  if (error == 0 || error == EPIPE) return code;
+  return ReportTrouble(ErrnoStatus(error, "cannot write the output"));
+}
+
 }  // namespace
 
 int ClientMain(int argc, char** argv) {
@@ -175,7 +191,7 @@ int ClientMain(int argc, char** argv) {
     return app.exit(error) == 0 ? kExitOk : kExitTrouble;
   }
   Session session(in.session);
-  return in.command(session);
+  return RunAndPrint(session, in.command);
 }
 
 }  // namespace fsr

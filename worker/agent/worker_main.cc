@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -200,7 +201,7 @@ int WorkerMain(int argc, char** argv) {
   const sigset_t signals = BlockStopSignals();
   absl::Status status = RunWorker(line, signals, parent);
   if (status.ok()) return kExitDrained;
-  fmt::print(stderr, "fsr-worker: {}\n", MessageOf(status));
+  std::fputs(fmt::format("fsr-worker: {}\n", MessageOf(status)).c_str(), stderr);
   return kExitCannotStart;
 }
 
