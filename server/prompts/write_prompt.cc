@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "common/status_macros.h"
-#include "server/generators/utf8.h"
+#include "common/utf8.h"
 #include "server/prompts/prompt_data.h"
 #include "server/search/decide.h"
 

@@ -13,8 +13,8 @@
 #include "common/status.h"
 #include "common/status_macros.h"
 #include "common/task_loader.h"
+#include "common/utf8.h"
 #include "server/generators/completion.h"
-#include "server/generators/utf8.h"
 
 namespace fsr {
 namespace {

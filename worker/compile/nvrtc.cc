@@ -10,6 +10,7 @@
 
 #include "common/status.h"
 #include "common/status_macros.h"
+#include "common/utf8.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "worker/compile/compiler.h"
@@ -86,7 +87,8 @@ class Nvrtc::Program {
     }
     return result_;
   }
-  std::string Log() const { return TextOf(api_.log_size, api_.log); }
+  // What a source has the compiler say need not be text.
+  std::string Log() const { return ToUtf8(TextOf(api_.log_size, api_.log)); }
   std::string Ptx() const { return TextOf(api_.ptx_size, api_.ptx); }
   std::string Cubin() const {
     size_t size = 0;
@@ -120,6 +122,8 @@ namespace {
 
 // The first version with a cache of its own, which would hide what a compile costs and who pays for it.
 constexpr int kFirstMajorWithCache = 13;
+
+constexpr char kVerboseOption[] = "--ptxas-options=-v";
 
 // 90 of "sm_90a"; 0 if it is no architecture.
 int ArchitectureNumber(std::string_view architecture) {
@@ -195,7 +199,7 @@ v1::CompileReply Nvrtc::CompileChecked(const v1::CompileJob& job) {
   const std::string target = Target(job.architecture(), job.want_cubin());
   std::vector<std::string> options = {"--gpu-architecture=" + target, "-lineinfo", "-default-device", "--std=c++20"};
   const bool machine_code = target.starts_with("sm_");
-  if (machine_code) options.push_back("--ptxas-options=-v");
+  if (machine_code) options.push_back(kVerboseOption);
   if (major_ >= kFirstMajorWithCache) options.push_back("--no-cache");
   for (const std::string& folder : toolkit_.include_folders) options.push_back("-I" + folder);
   options.insert(options.end(), job.options().begin(), job.options().end());
@@ -204,7 +208,7 @@ v1::CompileReply Nvrtc::CompileChecked(const v1::CompileJob& job) {
   const nvrtcResult result = program.Compile(options);
   v1::CompileReply reply;
   if (result != NVRTC_SUCCESS) {
-    DescribeFailure(result, job, program.Log(), &reply);
+    DescribeFailure(result, job, FailureLog(job, options, program.Log()), &reply);
     return reply;
   }
   CompilerLog log = ReadCompilerLog(program.Log());
@@ -235,6 +239,13 @@ v1::CompileReply Nvrtc::CompileChecked(const v1::CompileJob& job) {
   reply.set_log(module.log());
   reply.set_ok(true);
   return reply;
+}
+
+std::string Nvrtc::FailureLog(const v1::CompileJob& job, std::vector<std::string> options, std::string log) const {
+  if (log.find("error") != std::string::npos || std::erase(options, kVerboseOption) == 0) return log;
+  Program terse(*api_, job);
+  terse.Compile(options);
+  return terse.Log();
 }
 
 void Nvrtc::DescribeFailure(int result, const v1::CompileJob& job, const std::string& raw_log,

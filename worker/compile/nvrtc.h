@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "fsr/v1/runner.pb.h"
@@ -32,6 +33,9 @@ class Nvrtc {
   // The name to compile for: `architecture` itself, or the nearest that this NVRTC knows ("compute_121").
   std::string Target(const std::string& architecture, bool want_cubin) const;
   v1::CompileReply CompileChecked(const v1::CompileJob& job);
+  // What a failed compile with `options` says. Asked for its figures, ptxas leaves out by which limit of the
+  // architecture the source fails: then it is asked again without.
+  std::string FailureLog(const v1::CompileJob& job, std::vector<std::string> options, std::string log) const;
   void DescribeFailure(int result, const v1::CompileJob& job, const std::string& raw_log,
                        v1::CompileReply* reply) const;
 

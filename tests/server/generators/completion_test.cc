@@ -4,8 +4,8 @@
 
 #include "common/launch_plan.h"
 #include "common/random.h"
+#include "common/utf8.h"
 #include "server/generators/generator.h"
-#include "server/generators/utf8.h"
 
 namespace fsr {
 namespace {

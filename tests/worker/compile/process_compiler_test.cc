@@ -78,6 +78,31 @@ TEST_CASE("a file that does not compile says where") {
   CHECK(result->log.find("candidate.cu(2): error: identifier \"undefined_name\" is undefined") != std::string::npos);
 }
 
+TEST_CASE("a file that goes beyond a limit of the architecture says which") {
+  auto compiler = NewCompiler();
+  const auto log = [&](const std::string& source) {
+    CompileRequest request = Request(source, {"f"});
+    request.want_cubin = true;
+    auto result = compiler->Compile(request);
+    REQUIRE(result.ok());
+    CHECK_FALSE(result->ok);
+    return result->log;
+  };
+  CHECK_THAT(
+      log("__global__ void f(int* a) { int unused; __shared__ int s[100000]; s[threadIdx.x] = 1; a[0] = s[1]; }"),
+      Catch::Contains("too much shared data"));
+  CHECK_THAT(log("__constant__ int c[100000]; __global__ void f(int* a) { a[0] = c[threadIdx.x]; }"),
+             Catch::Contains("too much global constant data"));
+}
+
+TEST_CASE("a compiler's log is text, whatever the source has it say") {
+  auto result = NewCompiler()->Compile(Request("#pragma message \"\\xf6\\xdf\"\n__global__ void f() { nope; }", {"f"}));
+  REQUIRE(result.ok());
+  CHECK_FALSE(result->ok);
+  CHECK_FALSE(result->timed_out);
+  CHECK_THAT(result->log, Catch::Contains("nope"));
+}
+
 TEST_CASE("a launched name that is no kernel is told with the kernels there are") {
   auto compiler = NewCompiler();
   for (const char* name : {"nope", "sum", "helper", "sum<256"}) {
