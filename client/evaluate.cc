@@ -15,7 +15,7 @@ absl::StatusOr<v1::Evaluation> Evaluate(Session& session, const EvaluateOptions&
   v1::EvaluateRequest request;
   ASSIGN_OR_RETURN(std::filesystem::path folder, FindTaskFolder(options.task));
   ASSIGN_OR_RETURN(*request.mutable_task(), LoadTask(folder));
-  ASSIGN_OR_RETURN(*request.mutable_source(), ReadFile(options.file, kSourceBytesMax));
+  ASSIGN_OR_RETURN(*request.mutable_source(), ReadTextFile(options.file, kSourceBytesMax));
   *request.mutable_limits() = options.limits;
   request.set_seed(options.seed);
   ASSIGN_OR_RETURN(*request.mutable_device_kind(), session.DeviceKind(options.device));

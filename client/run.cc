@@ -22,7 +22,7 @@ absl::Status AddPromptTemplates(const std::string& folder, v1::CreateJobRequest&
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     if (entry.path().extension() != ".mustache") continue;
-    ASSIGN_OR_RETURN(std::string text, ReadFile(entry.path(), kSourceBytesMax));
+    ASSIGN_OR_RETURN(std::string text, ReadTextFile(entry.path(), kSourceBytesMax));
     (*request.mutable_prompt_templates())[entry.path().filename().string()] = text;
   }
   if (error)
@@ -41,7 +41,7 @@ absl::StatusOr<v1::CreateJobRequest> MakeRequest(Session& session, const JobRequ
   if (options.model == "replay") {
     const std::filesystem::path file =
         options.recording.empty() ? folder / "recording.json" : std::filesystem::path(options.recording);
-    auto recording = ReadFile(file, kRecordingBytesMax);
+    auto recording = ReadTextFile(file, kRecordingBytesMax);
     if (!recording.ok())
       return WithContext("The replay generator needs a recording (--recording FILE)", recording.status());
     (*request.mutable_generator()->mutable_options())["recording"] = *recording;
@@ -83,8 +83,8 @@ int ExitOf(const v1::Job& job) {
   return job.best_candidate().empty() ? kExitNegative : kExitOk;
 }
 
-// What a person wants to know at the end.
-int ReportEnd(Session& session, const v1::Job& job, const std::string& output) {
+// What a person wants to know at the end. `task` is how the command line calls it.
+int ReportEnd(Session& session, const v1::Job& job, const std::string& task, const std::string& output) {
   std::string saved;
   if (!job.best_candidate().empty()) {
     auto path = SaveBest(session, job, output);
@@ -102,7 +102,7 @@ int ReportEnd(Session& session, const v1::Job& job, const std::string& output) {
     fmt::print("\n{}\nsaved in {}\n\nread on:\n", job.best_source(), saved);
     fmt::print("  fsr candidate {}{} --diff   what the best one changed\n", short_name,
                job.best_candidate().substr(slash));
-    fmt::print("  fsr evaluate {} {}   judge and measure it again\n", job.task(), saved);
+    fmt::print("  fsr evaluate {} {}   judge and measure it again\n", task.empty() ? job.task() : task, saved);
   } else {
     fmt::print("\nread on:\n");
   }
@@ -111,8 +111,8 @@ int ReportEnd(Session& session, const v1::Job& job, const std::string& output) {
   return ExitOf(job);
 }
 
-int FollowAndReport(Session& session, const std::string& name, uint64_t after_sequence, const std::string& output,
-                    bool json_events) {
+int FollowAndReport(Session& session, const std::string& name, uint64_t after_sequence, const std::string& task,
+                    const std::string& output, bool json_events) {
   Progress progress(stdout, !session.json() && isatty(STDOUT_FILENO) != 0);
   auto job = Follow(session, name, after_sequence, [&](const v1::Event& event) {
     if (json_events) {
@@ -124,7 +124,7 @@ int FollowAndReport(Session& session, const std::string& name, uint64_t after_se
   progress.ClearStatus();
   if (!job.ok()) return ReportTrouble(job.status());
   if (json_events) return ExitOf(*job);
-  return ReportEnd(session, *job, output);
+  return ReportEnd(session, *job, task, output);
 }
 
 }  // namespace
@@ -138,7 +138,7 @@ int RunCommand(Session& session, const JobRequestOptions& options) {
                job->options().candidates_per_round());
     std::fflush(stdout);
   }
-  return FollowAndReport(session, job->name(), 0, options.output, false);
+  return FollowAndReport(session, job->name(), 0, options.task, options.output, false);
 }
 
 int SubmitCommand(Session& session, const JobRequestOptions& options) {
@@ -165,7 +165,7 @@ int WatchCommand(Session& session, const std::string& job_name, uint64_t after_s
   if (unfinished && session.local() && job->device_kind().rfind("sim:", 0) == 0) {
     if (auto kind = session.DeviceKind(job->device_kind()); !kind.ok()) return ReportTrouble(kind.status());
   }
-  return FollowAndReport(session, name, after_sequence, "", session.json());
+  return FollowAndReport(session, name, after_sequence, "", "", session.json());
 }
 
 }  // namespace fsr

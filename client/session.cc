@@ -64,7 +64,7 @@ void PrintJsonLine(const google::protobuf::Message& message) {
 
 absl::StatusOr<std::filesystem::path> FindTaskFolder(const std::string& name_or_path) {
   std::vector<std::filesystem::path> tried = {name_or_path};
-  if (auto data = DataFolder(); data.ok()) {
+  if (auto data = DataFolder(); data.ok() && tried[0].is_relative()) {
     tried.push_back(*data / name_or_path);
     tried.push_back(*data / "tasks" / name_or_path);
   }

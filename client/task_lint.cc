@@ -60,9 +60,10 @@ int TaskLintCommand(Session& session, const std::string& name, const std::string
   bool all_ok = true;
   for (const Finding& finding : *findings) {
     all_ok = all_ok && finding.ok;
-    if (session.json()) continue;
-    fmt::print("{} {}\n", finding.ok ? "ok   " : "WRONG", finding.what);
-    if (!finding.ok) fmt::print("{}\n", finding.detail);
+    // The reply that is printed as JSON is the task alone.
+    if (session.json() && finding.ok) continue;
+    fmt::print(session.json() ? stderr : stdout, "{} {}\n{}", finding.ok ? "ok   " : "WRONG", finding.what,
+               finding.ok ? "" : finding.detail + "\n");
   }
   if (session.json()) PrintJson(*task);
   return all_ok ? kExitOk : kExitNegative;

@@ -19,6 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr size_t kReadChunkBytes = 64 * 1024;
 
 absl::Status WriteAll(int fd, std::string_view content, const fs::path& path) {
@@ -71,6 +72,12 @@ absl::StatusOr<std::string> ReadFile(const fs::path& path, size_t bytes_max) {
       return absl::ResourceExhaustedError(fmt::format("{}: it is larger than the {} bytes allowed", what, bytes_max));
     }
   }
+}
+
+absl::StatusOr<std::string> ReadTextFile(const fs::path& path, size_t bytes_max) {
+  ASSIGN_OR_RETURN(std::string text, ReadFile(path, bytes_max));
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
+  return text;
 }
 
 absl::Status WriteFileAtomically(const fs::path& path, std::string_view content) {

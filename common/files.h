@@ -14,6 +14,9 @@ namespace fsr {
 // The whole file. NOT_FOUND, PERMISSION_DENIED, or RESOURCE_EXHAUSTED if it is larger than `bytes_max`.
 absl::StatusOr<std::string> ReadFile(const std::filesystem::path& path, size_t bytes_max);
 
+// The same without the byte order mark that some editors put before UTF-8; a compiler takes it for code.
+absl::StatusOr<std::string> ReadTextFile(const std::filesystem::path& path, size_t bytes_max);
+
 // Writes to a temporary file beside `path`, syncs, renames: readers see the old content or the new, never a part.
 // Makes the folders above it. RESOURCE_EXHAUSTED on a full disk; the old content then stays.
 absl::Status WriteFileAtomically(const std::filesystem::path& path, std::string_view content);

@@ -51,9 +51,9 @@ absl::StatusOr<v1::Task> LoadTask(const std::filesystem::path& folder) {
   ASSIGN_OR_RETURN(const std::string yaml, ReadFile(folder / kYamlName, kTaskYamlBytesMax));
   absl::StatusOr<v1::Task> task = ParseTaskYaml(yaml);
   if (!task.ok()) return WithContext(folder.string(), task.status());
-  ASSIGN_OR_RETURN(*task->mutable_oracle_source(), ReadFile(folder / kOracleName, kSourceBytesMax));
-  ASSIGN_OR_RETURN(*task->mutable_baseline_source(), ReadFile(folder / kBaselineName, kSourceBytesMax));
-  absl::StatusOr<std::string> tunable = ReadFile(folder / kTunableName, kSourceBytesMax);
+  ASSIGN_OR_RETURN(*task->mutable_oracle_source(), ReadTextFile(folder / kOracleName, kSourceBytesMax));
+  ASSIGN_OR_RETURN(*task->mutable_baseline_source(), ReadTextFile(folder / kBaselineName, kSourceBytesMax));
+  absl::StatusOr<std::string> tunable = ReadTextFile(folder / kTunableName, kSourceBytesMax);
   if (tunable.ok()) {
     task->set_tunable_source(*std::move(tunable));
   } else if (!absl::IsNotFound(tunable.status())) {

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <map>
 
 #include "common/random.h"
 #include "common/status.h"
@@ -44,6 +45,19 @@ TEST_CASE("a file may have as many bytes as the limit says, and not one more") {
   const absl::Status status = ReadFile(folder.path / "file", content.size() - 1).status();
   CHECK(absl::IsResourceExhausted(status));
   CHECK_THAT(MessageOf(status), Catch::Contains("199999"));
+}
+
+TEST_CASE("text is read without a byte order mark, and only the first is one") {
+  const TemporaryFolder folder;
+  const std::string mark = "\xEF\xBB\xBF";
+  for (const auto& [written, read] : std::map<std::string, std::string>{{"plain", "plain"},
+                                                                        {mark + "marked", "marked"},
+                                                                        {mark + mark + "x" + mark, mark + "x" + mark},
+                                                                        {mark, ""}}) {
+    REQUIRE(WriteFileAtomically(folder.path / "text", written).ok());
+    CHECK(ReadTextFile(folder.path / "text", 100).value() == read);
+    CHECK(ReadFile(folder.path / "text", 100).value() == written);
+  }
 }
 
 TEST_CASE("what cannot be read says why") {

@@ -197,6 +197,10 @@ TEST_CASE("a new task's skeleton passes its own lint, and a task that a zero ker
   const ProgramResult loose = RunProgram({"task", "lint", task.string()}, folder);
   CHECK(loose.exit_code == 1);
   CHECK(loose.out.find("zero") != std::string::npos);
+  const ProgramResult as_json = RunProgram({"task", "lint", task.string(), "--json"}, folder);
+  CHECK(as_json.exit_code == 1);
+  CHECK(as_json.err.find("zero") != std::string::npos);
+  CHECK_FALSE(nlohmann::json::parse(as_json.out, nullptr, false).is_discarded());
   std::filesystem::remove_all(folder);
 }
 

@@ -157,7 +157,9 @@ TEST_CASE("output that cannot be written is trouble, and a reader that went away
   CHECK(ReadFile(folder / "said", 1 << 20).value_or("").find("cannot write the output") != std::string::npos);
   CHECK(exit_of("job nothing 2> /dev/full") == 2);
   const std::string task = QuickTask(folder);
-  REQUIRE(RunProgram({"run", task, "--rounds", "2", "--candidates", "8"}, folder).exit_code == 0);
+  const ProgramResult run = RunProgram({"run", task, "--rounds", "2", "--candidates", "8"}, folder);
+  REQUIRE(run.exit_code == 0);
+  CHECK(run.out.find("fsr evaluate " + task) != std::string::npos);  // to be typed as it stands
   std::filesystem::remove(folder / "said");
   CHECK(exit_of("dialogue scaled-1 | true") < 128);
   CHECK(ReadFile(folder / "said", 1 << 20).value_or("").empty());
