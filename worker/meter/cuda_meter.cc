@@ -116,8 +116,9 @@ absl::Status CudaMeasurement::WarmUp() {
   return absl::OkStatus();
 }
 
-// An eighth of the buffer becomes a copy of another eighth, from one half to the other: scattered elements alone would
-// change a sum by less than its tolerance.
+// An eighth of the buffer becomes a copy of another eighth, from one half to the other: the few scattered elements of
+// Perturb alone would change a sum by less than its tolerance. They are few so that a kernel that looks at some values
+// to tell whether data are new seldom happens on one of them.
 absl::Status CudaMeasurement::QueueCopiedPart(DeviceBuffer& source, const ResolvedBuffer& buffer) {
   const size_t element = SizeOf(buffer.type);
   const auto count = static_cast<uint64_t>(buffer.element_count);

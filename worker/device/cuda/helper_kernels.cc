@@ -10,7 +10,7 @@ namespace fsr::cuda {
 namespace {
 
 constexpr int kFlag = 0, kExpired = 1, kNanoseconds = 2, kCycles = 3, kSharedWords = 4;
-constexpr uint32_t kPerturbThreads = 256, kPerturbBlocks = 16;
+constexpr uint32_t kPerturbThreads = 64, kPerturbBlocks = 1;
 constexpr uint32_t kStormThreads = 256, kStormChains = 16, kStormUnroll = 64;
 
 // PTX, since the process that measures has no compiler: the driver makes machine code of it for any GPU from Turing on.

@@ -28,7 +28,7 @@ class HelperKernels {
   absl::Status MeasureClock(uint64_t spin_ns);
   double ClockMhz() const;
 
-  // Copies 4096 elements at random places of a buffer over others: every value stays a value of the buffer, and the
+  // Copies 64 elements at random places of a buffer over others: every value stays a value of the buffer, and the
   // data are new. `element_bytes` is 1, 2, 4 or 8.
   absl::Status Perturb(CUdeviceptr buffer, uint64_t element_count, uint32_t element_bytes, uint64_t seed);
 
