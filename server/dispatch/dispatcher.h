@@ -24,7 +24,7 @@ namespace fsr {
 inline constexpr absl::Duration kLeaseLifetime = absl::Seconds(20);  // without contact
 inline constexpr absl::Duration kBusyContactInterval = absl::Seconds(2);
 inline constexpr absl::Duration kLongPollMax = absl::Seconds(30);
-inline constexpr int kAttemptsMax = 3;  // lost ones of an evaluation
+inline constexpr int kAttemptsMax = 7;  // lost ones of an evaluation; machines are taken away for other reasons, too
 inline constexpr int kReturnsMax = 10;  // of an evaluation that workers give back
 inline constexpr int kLeasesPerWorkerMax = 8;
 inline constexpr int kReportsMax = 64;  // of one call

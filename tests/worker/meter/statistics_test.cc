@@ -90,7 +90,7 @@ TEST_CASE("sampling stops when quiet, goes on when noisy or undecided, and ends 
   CHECK_FALSE(EnoughSamples(rule, std::span(quiet).first(10), {}, 0.1));
   CHECK_FALSE(EnoughSamples(rule, Noisy(random, 10, 0.2, 20), {}, 0.1));
   CHECK(EnoughSamples(rule, Noisy(random, 10, 0.2, 20), {}, 2.0));
-  CHECK(EnoughSamples(rule, Noisy(random, 10, 0.2, 400), {}, 0.1));
+  CHECK(EnoughSamples(rule, Noisy(random, 10, 0.2, rule.samples_max), {}, 0.1));
   // Both quiet, but 1 % apart: the interval lies across the margin.
   CHECK_FALSE(EnoughSamples(rule, Noisy(random, 10, 0.004, 20), {Noisy(random, 10.1, 0.004, 20)}, 0.1));
 }
