@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <functional>
@@ -30,12 +31,20 @@ Without --server (or FSR_SERVER) a coordinator and a worker are started on this 
 kept in ~/.local/state/fsr (or FSR_STATE_DIR).
 Exit codes: 0 yes, 1 no (a kernel that is not right, a search that found none), 2 wrong usage or trouble.)";
 
+// CLI11 takes -1 and numbers beyond 64 bits for some other number.
+std::string CheckWholeNumber(const std::string& text) {
+  uint64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [read, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && read == end ? "" : fmt::format("{} is no whole number from 0 to {}", text, UINT64_MAX);
+}
+
 // Collects the options of one invocation; the chosen command is run after parsing.
 struct Invocation {
   SessionOptions session;
   JobRequestOptions job_request;
   EvaluateOptions evaluate;
-  std::string name, second_name, output, device_kind;
+  std::string name, second_name, output, device_kind, watch_device;
   uint64_t after_sequence = 0;
   int count_max = 50;
   bool diff = false;
@@ -64,7 +73,8 @@ void AddJobOptions(CLI::App* app, Invocation& in) {
   app->add_option_function<double>(
       "--wall-seconds", [&](double x) { options.set_wall_seconds_max(x); }, "Stop after so long");
   app->add_option_function<uint64_t>(
-      "--seed", [&](uint64_t x) { options.set_seed(x); }, "Of the search's own randomness");
+         "--seed", [&](uint64_t x) { options.set_seed(x); }, "Of the search's own randomness")
+      ->check(CheckWholeNumber);
 }
 
 void AddSearchCommands(CLI::App& app, Invocation& in) {
@@ -79,8 +89,11 @@ void AddSearchCommands(CLI::App& app, Invocation& in) {
 
   CLI::App* watch = app.add_subcommand("watch", "Follow a job to its end; with --json one event a line");
   watch->add_option("job", in.name, "Such as transpose-1")->required();
-  watch->add_option("--after", in.after_sequence, "Only events after this sequence number");
-  watch->callback([&in] { in.command = [&in](Session& s) { return WatchCommand(s, in.name, in.after_sequence); }; });
+  watch->add_option("--after", in.after_sequence, "Only events after this sequence number")->check(CheckWholeNumber);
+  watch->add_option("--device", in.watch_device, "cuda:N, for a job on a GPU of this machine");
+  watch->callback([&in] {
+    in.command = [&in](Session& s) { return WatchCommand(s, in.name, in.watch_device, in.after_sequence); };
+  });
 
   CLI::App* cancel = app.add_subcommand("cancel", "Stop a job; what it found stays");
   cancel->add_option("job", in.name)->required();
@@ -91,7 +104,7 @@ void AddSearchCommands(CLI::App& app, Invocation& in) {
   evaluate->add_option("task", in.evaluate.task)->required();
   evaluate->add_option("file", in.evaluate.file, "The kernel, a .cu file with `// fsr:` lines")->required();
   evaluate->add_option("--device", in.evaluate.device)->capture_default_str();
-  evaluate->add_option("--seed", in.evaluate.seed, "Of the input data; default: drawn");
+  evaluate->add_option("--seed", in.evaluate.seed, "Of the input data; default: drawn")->check(CheckWholeNumber);
   evaluate->add_option_function<double>("--compile-seconds",
                                         [&in](double x) { in.evaluate.limits.set_compile_seconds(x); });
   evaluate->add_option_function<double>("--run-seconds", [&in](double x) { in.evaluate.limits.set_run_seconds(x); });

@@ -18,9 +18,11 @@ struct JobRequestOptions {
   v1::JobOptions options;
 };
 
-int RunCommand(Session& session, const JobRequestOptions& options);                   // run.cc
-int SubmitCommand(Session& session, const JobRequestOptions& options);                // run.cc
-int WatchCommand(Session& session, const std::string& job, uint64_t after_sequence);  // run.cc
+int RunCommand(Session& session, const JobRequestOptions& options);     // run.cc
+int SubmitCommand(Session& session, const JobRequestOptions& options);  // run.cc
+// `device` is the one of this machine that goes on with the job; empty: the simulated one that the job asks for.
+int WatchCommand(Session& session, const std::string& job, const std::string& device,
+                 uint64_t after_sequence);  // run.cc
 
 int JobsCommand(Session& session, int count_max);             // jobs.cc
 int JobCommand(Session& session, const std::string& job);     // jobs.cc

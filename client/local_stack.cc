@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 
 #include "common/clock.h"
@@ -61,6 +62,10 @@ std::filesystem::path LocalStack::DefaultStateFolder() {
 
 absl::StatusOr<std::unique_ptr<LocalStack>> LocalStack::Open(const Options& options) {
   RETURN_IF_ERROR(MakeFolders(options.state_folder));
+  if (access(options.state_folder.c_str(), W_OK | X_OK) != 0) {
+    return ErrnoStatus(errno, fmt::format("cannot write into {}; name another folder by --state or FSR_STATE_DIR",
+                                          options.state_folder.string()));
+  }
   auto stack = std::unique_ptr<LocalStack>(new LocalStack(options));
   RETURN_IF_ERROR(stack->Connect());
   return stack;
@@ -130,9 +135,6 @@ absl::Status LocalStack::StartCoordinator() {
                                    "--address-file",
                                    (options_.state_folder / "fsrd.address").string(),
                                    "--die-with-parent"};
-  if (!options_.prompts_folder.empty()) {
-    argv.insert(argv.end(), {"--prompts", options_.prompts_folder.string()});
-  }
   coordinator_log_start_ = SizeOf(LogPath("fsrd"));
   ASSIGN_OR_RETURN(coordinator_,
                    Subprocess::Start({.argv = argv, .stdout_path = "/dev/null", .stderr_path = LogPath("fsrd")}));

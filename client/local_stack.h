@@ -24,7 +24,6 @@ class LocalStack {
  public:
   struct Options {
     std::filesystem::path state_folder;
-    std::filesystem::path prompts_folder;  // empty: fsrd's own
   };
   // Finds or starts the coordinator. FAILED_PRECONDITION says what fsrd said if it did not come up.
   static absl::StatusOr<std::unique_ptr<LocalStack>> Open(const Options& options);

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "client/commands.h"
 #include "client/progress.h"
 #include "client/render.h"
@@ -20,15 +22,17 @@ constexpr size_t kRecordingBytesMax = 16 << 20;
 // Replaced templates travel with the job, so that a coordinator elsewhere uses them, too.
 absl::Status AddPromptTemplates(const std::string& folder, v1::CreateJobRequest& request) {
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    if (entry.path().extension() != ".mustache") continue;
-    ASSIGN_OR_RETURN(std::string text, ReadTextFile(entry.path(), kSourceBytesMax));
-    (*request.mutable_prompt_templates())[entry.path().filename().string()] = text;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, error)) {
+    const std::filesystem::path name = entry.path().lexically_relative(folder);
+    if (name.extension() != ".mustache" && !(name.parent_path() == "arch" && name.extension() == ".md")) continue;
+    ASSIGN_OR_RETURN((*request.mutable_prompt_templates())[name.generic_string()],
+                     ReadTextFile(entry.path(), kSourceBytesMax));
   }
   if (error)
     return absl::NotFoundError(fmt::format("The prompts folder {} cannot be read: {}.", folder, error.message()));
   if (request.prompt_templates().empty()) {
-    return absl::NotFoundError(fmt::format("The prompts folder {} holds no *.mustache file.", folder));
+    return absl::NotFoundError(
+        fmt::format("The prompts folder {} holds no *.mustache file, and no arch/*.md.", folder));
   }
   return absl::OkStatus();
 }
@@ -127,6 +131,25 @@ int FollowAndReport(Session& session, const std::string& name, uint64_t after_se
   return ReportEnd(session, *job, task, output);
 }
 
+// A worker of this machine for what is left of `job`.
+absl::Status ReadyWorker(Session& session, const v1::Job& job, const std::string& device) {
+  const bool simulated = job.device_kind().rfind("sim:", 0) == 0;
+  const absl::Status which =
+      absl::InvalidArgumentError(fmt::format("{} is for {}: name a device of that kind, such as --device {}.",
+                                             job.name(), job.device_kind(), simulated ? job.device_kind() : "cuda:0"));
+  if (device.empty() && !simulated) {
+    ASSIGN_OR_RETURN(SearchClient * client, session.Client());
+    ASSIGN_OR_RETURN(const v1::ListWorkersResponse known, client->ListWorkers());
+    // Another command's worker may be at it.
+    const bool at_it = std::any_of(known.workers().begin(), known.workers().end(), [&](const v1::Worker& worker) {
+      return worker.device().kind() == job.device_kind() && !worker.lost();
+    });
+    return at_it ? absl::OkStatus() : which;
+  }
+  ASSIGN_OR_RETURN(const std::string kind, session.DeviceKind(device.empty() ? job.device_kind() : device));
+  return kind == job.device_kind() ? absl::OkStatus() : which;
+}
+
 }  // namespace
 
 int RunCommand(Session& session, const JobRequestOptions& options) {
@@ -155,15 +178,15 @@ int SubmitCommand(Session& session, const JobRequestOptions& options) {
   return kExitOk;
 }
 
-int WatchCommand(Session& session, const std::string& job_name, uint64_t after_sequence) {
+int WatchCommand(Session& session, const std::string& job_name, const std::string& device, uint64_t after_sequence) {
   const std::string name = FullJobName(job_name);
   auto client = session.Client();
   if (!client.ok()) return ReportTrouble(client.status());
   auto job = (*client)->GetJob(name);
   if (!job.ok()) return ReportTrouble(job.status());
   const bool unfinished = job->state() == v1::Job::QUEUED || job->state() == v1::Job::RUNNING;
-  if (unfinished && session.local() && job->device_kind().rfind("sim:", 0) == 0) {
-    if (auto kind = session.DeviceKind(job->device_kind()); !kind.ok()) return ReportTrouble(kind.status());
+  if (unfinished && session.local()) {
+    if (absl::Status ready = ReadyWorker(session, *job, device); !ready.ok()) return ReportTrouble(ready);
   }
   return FollowAndReport(session, name, after_sequence, "", "", session.json());
 }

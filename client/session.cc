@@ -42,8 +42,7 @@ absl::StatusOr<SearchClient*> Session::Client() {
     return remote_.get();
   }
   if (stack_ == nullptr) {
-    ASSIGN_OR_RETURN(stack_,
-                     LocalStack::Open({.state_folder = StateFolder(), .prompts_folder = options_.prompts_folder}));
+    ASSIGN_OR_RETURN(stack_, LocalStack::Open({.state_folder = StateFolder()}));
   }
   return &stack_->client();
 }

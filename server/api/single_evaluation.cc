@@ -8,6 +8,7 @@
 #include "common/random.h"
 #include "common/status_macros.h"
 #include "common/task_loader.h"
+#include "server/search/job_request.h"
 
 namespace fsr {
 namespace {
@@ -22,6 +23,7 @@ absl::StatusOr<v1::EvaluationSpec> SpecOf(const v1::EvaluateRequest& request) {
     return absl::InvalidArgumentError(
         fmt::format("source has {} bytes: it must have 1 to {}", request.source().size(), kSourceBytesMax));
   }
+  RETURN_IF_ERROR(CheckLimits(request.limits(), "limits"));
   v1::EvaluationSpec spec;
   *spec.mutable_task() = request.task();
   spec.set_source(request.source());

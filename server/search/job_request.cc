@@ -12,10 +12,9 @@
 namespace fsr {
 namespace {
 
-absl::Status CheckNumber(const char* name, double value) {
+absl::Status CheckNumber(const std::string& name, double value) {
   if (std::isfinite(value) && value >= 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      fmt::format("options.{} is {}: give 0 for none, or a positive number.", name, value));
+  return absl::InvalidArgumentError(fmt::format("{} is {}: give 0 for none, or a positive number.", name, value));
 }
 
 absl::Status CheckOptions(const v1::JobOptions& options) {
@@ -34,15 +33,19 @@ absl::Status CheckOptions(const v1::JobOptions& options) {
                     "progress.",
                     options.patience_rounds(), kRoundsMax));
   }
-  RETURN_IF_ERROR(CheckNumber("target_speedup", options.target_speedup()));
-  RETURN_IF_ERROR(CheckNumber("target_latency_us", options.target_latency_us()));
-  RETURN_IF_ERROR(CheckNumber("wall_seconds_max", options.wall_seconds_max()));
-  RETURN_IF_ERROR(CheckNumber("limits.compile_seconds", options.limits().compile_seconds()));
-  RETURN_IF_ERROR(CheckNumber("limits.run_seconds", options.limits().run_seconds()));
-  return CheckNumber("limits.total_seconds", options.limits().total_seconds());
+  RETURN_IF_ERROR(CheckNumber("options.target_speedup", options.target_speedup()));
+  RETURN_IF_ERROR(CheckNumber("options.target_latency_us", options.target_latency_us()));
+  RETURN_IF_ERROR(CheckNumber("options.wall_seconds_max", options.wall_seconds_max()));
+  return CheckLimits(options.limits(), "options.limits");
 }
 
 }  // namespace
+
+absl::Status CheckLimits(const v1::Limits& limits, const std::string& where) {
+  RETURN_IF_ERROR(CheckNumber(where + ".compile_seconds", limits.compile_seconds()));
+  RETURN_IF_ERROR(CheckNumber(where + ".run_seconds", limits.run_seconds()));
+  return CheckNumber(where + ".total_seconds", limits.total_seconds());
+}
 
 absl::StatusOr<std::string> CompleteJobRequest(const Coordinator::Options& options, v1::CreateJobRequest* request) {
   if (request->request_id().size() > kRequestIdLengthMax) {

@@ -162,6 +162,10 @@ TEST_CASE("bad input gets a sentence and exit code 2") {
       {{"run", task, "--device", "sim:abacus"}, {"abacus"}},
       {{"run", task, "--model", "oracle-of-delphi"}, {"oracle-of-delphi"}},
       {{"run", task, "--rounds", "-3"}, {"rounds"}},
+      {{"run", task, "--seed", "-1"}, {"seed", "-1"}},
+      {{"run", task, "--seed", "18446744073709551616"}, {"seed"}},
+      {{"run", task, "--wall-seconds", "nan"}, {"wall_seconds"}},
+      {{"evaluate", task, (folder / "ok.cu").string(), "--run-seconds", "-1"}, {"run_seconds"}},
       {{"jobs", "--server", "127.0.0.1:1"}, {"127.0.0.1:1"}},
       {{"frobnicate"}, {"frobnicate"}},
       {{}, {"subcommand"}},
@@ -173,6 +177,28 @@ TEST_CASE("bad input gets a sentence and exit code 2") {
     CHECK(result.exit_code == 2);
     for (const std::string& part : bad.said) CHECK((result.err + result.out).find(part) != std::string::npos);
   }
+  std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("a folder of prompts needs to hold only what it replaces, and what it holds must be known") {
+  const std::filesystem::path folder = NewFolder();
+  const std::string task = SmallTaskFolder(folder).string();
+  const std::filesystem::path prompts = folder / "prompts";
+  REQUIRE(WriteFileAtomically(prompts / "system.mustache", "You are a poet of kernels. {{>device}}").ok());
+  REQUIRE(WriteFileAtomically(prompts / "arch/hopper.md", "A hopper hops.").ok());
+  REQUIRE(WriteFileAtomically(prompts / "notes.txt", "no template").ok());
+  const std::vector<std::string> run = {"run", task,           "--model", "replay",    "--rounds",
+                                        "1",   "--candidates", "1",       "--prompts", prompts.string()};
+  const ProgramResult result = RunProgram(run, folder);
+  INFO(result.out << result.err);
+  CHECK(result.exit_code == 1);  // the recording's first answer does not compile
+  const ProgramResult dialogue = RunProgram({"dialogue", "transpose-1"}, folder);
+  CHECK(dialogue.out.find("You are a poet of kernels.") != std::string::npos);
+  CHECK(dialogue.out.find("A hopper hops.") != std::string::npos);
+  REQUIRE(WriteFileAtomically(prompts / "sytem.mustache", "x").ok());
+  const ProgramResult unknown = RunProgram(run, folder);
+  CHECK(unknown.exit_code == 2);
+  CHECK(unknown.err.find("sytem.mustache") != std::string::npos);
   std::filesystem::remove_all(folder);
 }
 
