@@ -32,6 +32,9 @@ uintmax_t SizeOf(const std::string& path) {
   return error ? 0 : size;
 }
 
+// Of the workers that this process starts.
+std::string OwnIdPrefix() { return fmt::format("local-{}-", getpid()); }
+
 // Coordinator and worker wait until there is space again, without a word to those that wait for them.
 absl::Status CheckDisk(const std::filesystem::path& folder) {
   std::error_code error;
@@ -142,7 +145,7 @@ absl::Status LocalStack::StartCoordinator() {
 }
 
 absl::Status LocalStack::StartWorker(const std::string& device) {
-  const std::string id = fmt::format("local-{}-{}", getpid(), RandomHex(3));
+  const std::string id = OwnIdPrefix() + RandomHex(3);
   const std::filesystem::path program = ProgramFolder() / "fsr-worker";
   if (!std::filesystem::exists(program)) {
     return absl::FailedPreconditionError(
@@ -168,6 +171,8 @@ std::optional<v1::DeviceFacts> LocalStack::FindWorker(const v1::ListWorkersRespo
     const bool ours = std::any_of(workers_.begin(), workers_.end(), [&](const LocalWorker& own) {
       return own.device == device && worker.id().rfind(own.id, 0) == 0;
     });
+    // One that this command started and lost is known to be gone before the coordinator finds out.
+    if (!ours && worker.id().rfind(OwnIdPrefix(), 0) == 0) continue;
     // Another command's worker of a simulated device is as good; a GPU by number is this machine's.
     const bool as_good = device.rfind("sim:", 0) == 0 && worker.device().kind() == device && !worker.lost() &&
                          worker.unhealthy().empty() && !worker.draining();
