@@ -8,6 +8,7 @@
 #include <system_error>
 #include <vector>
 
+#include "common/symbol_loader.h"
 #include "worker/compile/toolkit.h"
 
 namespace fsr::cupti {
@@ -17,22 +18,6 @@ namespace fs = std::filesystem;
 
 // Structures and metric names are those of CUDA 13.
 constexpr char kLibraryName[] = "libcupti.so.13";
-
-// Finds the functions of one library; the first missing one is remembered.
-class SymbolLoader {
- public:
-  explicit SymbolLoader(void* library) : library_(library) {}
-  template <typename Function>
-  void Find(const char* name, Function* function) {
-    *function = reinterpret_cast<Function>(dlsym(library_, name));
-    if (*function == nullptr && missing_.empty()) missing_ = name;
-  }
-  const std::string& missing() const { return missing_; }
-
- private:
-  void* library_;
-  std::string missing_;
-};
 
 std::string FindAll(void* handle, Library& l) {
   SymbolLoader loader(handle);
