@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "server/generators/mailbox.h"
 #include "server/generators/replay.h"
 #include "server/generators/tune.h"
 
@@ -18,6 +19,7 @@ struct Kind {
 
 const std::vector<Kind>& Kinds() {
   static const auto& kinds = *new std::vector<Kind>{
+      {kMailbox, {}, NewMailbox},
       {"replay", {"recording"}, NewReplay},
       {"tune", {}, NewTune},
   };

@@ -24,14 +24,13 @@ class Replay : public Generator {
 
   int candidates_per_round_default() const override { return static_cast<int>(recording_.candidates_per_round()); }
 
-  absl::Status Answer(const JobFacts& /*facts*/, const std::vector<StoredPrompt>& prompts,
-                      const std::function<absl::Status(int, const Completion&)>& deliver) override {
+  absl::Status Answer(const JobFacts& /*facts*/, const std::vector<StoredPrompt>& prompts, AnswerSink& sink) override {
     for (const StoredPrompt& prompt : prompts) {
       if (prompt.number > recording_.entries_size()) {
         return absl::OutOfRangeError(fmt::format("The recording has {} answers.", recording_.entries_size()));
       }
       const v1::Recording::Entry& entry = recording_.entries(prompt.number - 1);
-      RETURN_IF_ERROR(deliver(prompt.number, {entry.answer(), entry.change()}));
+      RETURN_IF_ERROR(sink.Deliver({{prompt.number, entry.answer(), entry.change()}}));
     }
     return absl::OkStatus();
   }

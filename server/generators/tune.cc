@@ -40,8 +40,7 @@ class Tune : public Generator {
         fixed_(std::move(fixed)),
         search_(ValuesOf(plan_), [this](const Configuration& at) { return Resolves(at); }) {}
 
-  absl::Status Answer(const JobFacts& facts, const std::vector<StoredPrompt>& prompts,
-                      const std::function<absl::Status(int, const Completion&)>& deliver) override {
+  absl::Status Answer(const JobFacts& facts, const std::vector<StoredPrompt>& prompts, AnswerSink& sink) override {
     if (prompts.empty()) return absl::OkStatus();
     if (cases_.empty()) cases_ = CasesToLaunch(task_, facts.job.device_kind());
     std::set<Configuration> known;
@@ -56,7 +55,7 @@ class Tune : public Generator {
       known.insert(*at);
       ASSIGN_OR_RETURN(const std::string source, PinTunables(task_.tunable_source(), Named(*at)));
       const std::string change = ChangeOf(*at, results);
-      RETURN_IF_ERROR(deliver(prompt.number, {change + "\n\n" + FencedBlock(source, "cuda") + "\n", change}));
+      RETURN_IF_ERROR(sink.Deliver({{prompt.number, change + "\n\n" + FencedBlock(source, "cuda") + "\n", change}}));
     }
     return absl::OkStatus();
   }

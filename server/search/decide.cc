@@ -118,6 +118,7 @@ std::optional<std::string> ReasonToStop(const JobFacts& facts, int round, bool e
     return fmt::format("{} rounds in a row brought nothing faster: the patience of the job is used up.",
                        rounds_without_progress);
   }
+  if (auto used_up = BudgetUsedUp(facts.job.options(), facts.job.usage())) return used_up;
   if (exhausted) return fmt::format("The generator has nothing more to propose, in round {}.", round);
   return std::nullopt;
 }
@@ -143,7 +144,8 @@ Decision Decide(const JobFacts& facts, absl::Time now, bool exhausted) {
   const int round = CurrentRound(facts);
   if (round > 0) {
     if (!out_of_time) {
-      if (auto within_round = DecideWithinRound(facts, round, exhausted)) return *std::move(within_round);
+      const bool no_more_answers = exhausted || BudgetUsedUp(facts.job.options(), facts.job.usage());
+      if (auto within_round = DecideWithinRound(facts, round, no_more_answers)) return *std::move(within_round);
     }
     if (auto promotion = DecidePromotion(facts, round, /*may_wait=*/!out_of_time)) return *std::move(promotion);
   }
@@ -156,6 +158,18 @@ absl::Time WallDeadline(const v1::Job& job) {
   const double seconds = job.options().wall_seconds_max();
   if (!(seconds > 0)) return absl::InfiniteFuture();
   return absl::FromUnixMicros(job.created_at_us()) + absl::Seconds(seconds);
+}
+
+std::optional<std::string> BudgetUsedUp(const v1::JobOptions& options, const v1::Usage& usage) {
+  const uint64_t tokens = usage.input_tokens() + usage.output_tokens();
+  if (options.token_budget() > 0 && tokens >= options.token_budget()) {
+    return fmt::format("The budget of {} tokens is used up: {} were spent.", options.token_budget(), tokens);
+  }
+  if (options.cost_budget_usd() > 0 && usage.cost_usd() >= options.cost_budget_usd()) {
+    return fmt::format("The budget of ${:.2f} is used up: ${:.4f} were spent.", options.cost_budget_usd(),
+                       usage.cost_usd());
+  }
+  return std::nullopt;
 }
 
 bool IsRight(const v1::Evaluation& evaluation) {

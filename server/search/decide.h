@@ -4,6 +4,7 @@
 // what does not stand there was not done.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -21,8 +22,12 @@ inline constexpr int kRemeasuredPerRoundMax = 4;
 // A prompt to be written: which branch, for which candidate, in which lineage.
 struct PlannedPrompt {
   v1::Branch branch = v1::TASK;
-  int dialogue = 0;          // 0: a new lineage
-  int parent_candidate = 0;  // 0: none
+  int dialogue = 0;                                  // 0: a new lineage
+  int parent_candidate = 0;                          // 0: none
+  std::string hint = "";                             // a direction to try first; empty: none
+  std::optional<double> temperature = std::nullopt;  // nullopt: the model's own
+
+  bool operator==(const PlannedPrompt&) const = default;
 };
 
 namespace decision {
@@ -64,6 +69,10 @@ Decision Decide(const JobFacts& facts, absl::Time now, bool exhausted);
 
 // When the job's wall time is used up; the infinite future without such a limit. A waiting job is to be looked at then.
 absl::Time WallDeadline(const v1::Job& job);
+
+// Which budget of the job its calls to models have used up, as a sentence; nullopt: there is something left. No call is
+// made any more then; answers that are there still count.
+std::optional<std::string> BudgetUsedUp(const v1::JobOptions& options, const v1::Usage& usage);
 
 // Right on every case, and timed.
 bool IsRight(const v1::Evaluation& evaluation);

@@ -13,8 +13,8 @@
 #include "common/status.h"
 #include "common/status_macros.h"
 #include "common/task_loader.h"
-#include "common/utf8.h"
 #include "server/generators/completion.h"
+#include "server/search/storing_sink.h"
 
 namespace fsr {
 namespace {
@@ -44,10 +44,6 @@ v1::Evaluation ResultOfBaselineCopy(const v1::Evaluation& baseline) {
   comparison->set_ratio_high(1);
   comparison->set_other_latency_us(baseline.measurement().latency_us());
   return result;
-}
-
-bool SamePrompt(const PlannedPrompt& a, const PlannedPrompt& b) {
-  return a.branch == b.branch && a.dialogue == b.dialogue && a.parent_candidate == b.parent_candidate;
 }
 
 }  // namespace
@@ -80,7 +76,8 @@ absl::Status JobRunner::Step(const JobFacts& facts, uint64_t seen) {
     generator_ = *std::move(generator);
   }
   const Decision decided = Decide(facts, clock_.Now(), exhausted_);
-  if (std::holds_alternative<decision::Wait>(decided)) {
+  const bool waits_for_others = std::holds_alternative<decision::Ask>(decided) && generator_->AnsweredFromOutside();
+  if (waits_for_others || std::holds_alternative<decision::Wait>(decided)) {
     store_.changes().AwaitChange(seen, WallDeadline(facts.job));
     return absl::OkStatus();
   }
@@ -128,14 +125,14 @@ absl::Status JobRunner::Do(const JobFacts& facts, const decision::StartRound& st
   std::vector<NewPrompt> prompts;
   for (size_t i = 0; i < start.prompts.size(); ++i) {
     const PlannedPrompt& planned = start.prompts[i];
-    if (i > 0 && SamePrompt(planned, start.prompts[i - 1])) {
+    if (i > 0 && planned == start.prompts[i - 1]) {
       prompts.push_back(prompts.back());
       continue;
     }
     auto written = WritePrompt(*templates, facts, planned, facts.baseline->measurement().device());
     if (!written.ok()) return Fail(MessageOf(written.status()));
     prompts.push_back({planned.branch, planned.dialogue, planned.parent_candidate, std::move(written->system_text),
-                       std::move(written->user_text)});
+                       std::move(written->user_text), planned.temperature});
   }
   return store_.StartRound(job_, start.round, prompts);
 }
@@ -146,15 +143,9 @@ absl::Status JobRunner::Do(const JobFacts& facts, const decision::Ask& ask) {
     if (std::find(ask.prompts.begin(), ask.prompts.end(), prompt.number) != ask.prompts.end())
       prompts.push_back(prompt);
   }
-  absl::Status stored;
-  const absl::Status answered = generator_->Answer(facts, prompts, [&](int prompt, const Completion& completion) {
-    std::string text = ToUtf8(completion.text);
-    if (text.size() > kCompletionBytesMax) text.resize(kCompletionBytesMax);
-    stored = store_.StoreCompletion(job_, prompt, ToUtf8(text), ToUtf8(completion.change));
-    if (stored.ok() && stopping_) return absl::CancelledError("The coordinator is stopping.");
-    return stored;
-  });
-  RETURN_IF_ERROR(stored);
+  StoringSink sink(job_, facts.job.options(), &store_, &stopping_, [this] { return MakeCandidatesSoFar(); });
+  const absl::Status answered = generator_->Answer(facts, prompts, sink);
+  RETURN_IF_ERROR(sink.trouble());
   if (stopping_) return absl::OkStatus();
   if (answered.ok()) {
     generator_backoff_ = absl::ZeroDuration();
@@ -170,6 +161,14 @@ absl::Status JobRunner::Do(const JobFacts& facts, const decision::Ask& ask) {
     return absl::OkStatus();
   }
   return Fail(fmt::format("The generator \"{}\" failed: {}", facts.job.generator().name(), MessageOf(answered)));
+}
+
+absl::Status JobRunner::MakeCandidatesSoFar() {
+  ASSIGN_OR_RETURN(const JobFacts facts, store_.LoadFacts(job_));
+  if (HasEnded(facts.job)) return absl::OkStatus();
+  const Decision decided = Decide(facts, clock_.Now(), exhausted_);
+  const auto* make = std::get_if<decision::MakeCandidates>(&decided);
+  return make == nullptr ? absl::OkStatus() : Do(facts, *make);
 }
 
 absl::Status JobRunner::Do(const JobFacts& facts, const decision::MakeCandidates& make) {

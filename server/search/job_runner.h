@@ -38,6 +38,9 @@ class JobRunner {
   absl::Status Do(const JobFacts& facts, const decision::Promote& promote);
   absl::Status Do(const JobFacts& facts, const decision::End& end);
 
+  // While a generator is still answering: what it has answered is evaluated meanwhile.
+  absl::Status MakeCandidatesSoFar();
+
   absl::Status Fail(const std::string& reason) { return store_.EndJob(job_, v1::Job::FAILED, reason); }
   // With a fresh seed, so that nobody can know the data.
   v1::EvaluationSpec SpecFor(const JobFacts& facts, const std::string& source) const;

@@ -18,7 +18,6 @@ namespace {
 constexpr char kPragmas[] = R"sql(
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
-  PRAGMA foreign_keys = ON;
 )sql";
 
 absl::Status SetUp(SQLite::Database& connection, int64_t bytes_max) {
@@ -28,7 +27,11 @@ absl::Status SetUp(SQLite::Database& connection, int64_t bytes_max) {
     const int64_t page_bytes = connection.execAndGet("PRAGMA page_size").getInt64();
     connection.exec(fmt::format("PRAGMA max_page_count = {}", std::max<int64_t>(1, bytes_max / page_bytes)));
   }
-  return Migrate(connection, Migrations());
+  // A migration may make a table anew that others refer to; it is checked as a whole at its end.
+  connection.exec("PRAGMA foreign_keys = OFF");
+  RETURN_IF_ERROR(Migrate(connection, Migrations()));
+  connection.exec("PRAGMA foreign_keys = ON");
+  return absl::OkStatus();
 }
 
 }  // namespace

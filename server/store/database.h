@@ -91,6 +91,7 @@ inline Blob Serialized(const google::protobuf::MessageLite& message) { return Bl
 
 inline void BindOne(SQLite::Statement& statement, int index, int value) { statement.bind(index, value); }
 inline void BindOne(SQLite::Statement& statement, int index, int64_t value) { statement.bind(index, value); }
+inline void BindOne(SQLite::Statement& statement, int index, uint32_t value) { statement.bind(index, value); }
 inline void BindOne(SQLite::Statement& statement, int index, double value) { statement.bind(index, value); }
 inline void BindOne(SQLite::Statement& statement, int index, const std::string& value) { statement.bind(index, value); }
 inline void BindOne(SQLite::Statement& statement, int index, const char* value) { statement.bind(index, value); }

@@ -43,6 +43,17 @@ constexpr char kFindTask[] = "SELECT id FROM task_versions WHERE hash = ?";
 constexpr char kAddTask[] =
     "INSERT INTO task_versions (hash, name, description, content, created_at_us) VALUES (?, ?, ?, ?, ?)";
 
+constexpr char kHasPrompt[] = "SELECT COUNT(*) FROM prompts WHERE job_id = ? AND number = ?";
+constexpr char kSetCompletion[] = R"sql(
+  UPDATE prompts SET completion = ?, change = ?, answered_at_us = ?
+  WHERE job_id = ? AND number = ? AND completion IS NULL)sql";
+
+constexpr char kUsage[] = R"sql(
+  SELECT SUM(state = 'ANSWERED'), SUM(state = 'FAILED'), SUM(state = 'LOST'), SUM(input_tokens),
+    SUM(cached_input_tokens), SUM(cache_write_tokens), SUM(output_tokens), SUM(cost_usd)
+  FROM model_calls WHERE job_id = ?)sql";
+constexpr char kWaitingPrompts[] = "SELECT COUNT(*) FROM prompts WHERE job_id = ? AND completion IS NULL";
+
 constexpr char kAddEvaluation[] = R"sql(
   INSERT INTO evaluations (job_id, purpose, candidate, task_version_id, device_kind, spec, state, enqueued_at_us)
   VALUES (?, ?, ?, ?, ?, ?, 'WAITING', ?))sql";
@@ -77,6 +88,11 @@ void FillTimes(SQLite::Database& database, JobRow* row) {
   if (latency_us > 0) row->job.set_speedup(row->job.baseline_latency_us() / latency_us);
 }
 
+void FillWaiting(SQLite::Database& database, JobRow* row) {
+  if (row->job.generator().name() != kMailbox || HasEnded(row->job.state())) return;
+  row->job.set_waiting_prompt_count(static_cast<uint32_t>(QueryInteger(database, kWaitingPrompts, row->id)));
+}
+
 }  // namespace
 
 bool HasEnded(v1::Job::State state) {
@@ -108,6 +124,8 @@ absl::StatusOr<JobRow> ReadJob(SQLite::Database& database, JobId job) {
   row.task_version = query.getColumn(15).getInt64();
   row.incumbent = ToInt(query.getColumn(16));
   FillTimes(database, &row);
+  *row.job.mutable_usage() = ReadUsage(database, job);
+  FillWaiting(database, &row);
   return row;
 }
 
@@ -124,6 +142,22 @@ absl::StatusOr<JobId> FindJobRow(SQLite::Database& database, const std::string& 
   SQLite::Statement query = Prepare(database, "SELECT id FROM jobs WHERE name = ?", name);
   if (query.executeStep()) return query.getColumn(0).getInt64();
   return absl::NotFoundError(fmt::format("there is no job \"{}\" here: `fsr jobs` lists those there are", name));
+}
+
+v1::Usage ReadUsage(SQLite::Database& database, JobId job) {
+  SQLite::Statement query = Prepare(database, kUsage, job);
+  query.executeStep();
+  const auto count = [&](int column) { return static_cast<uint64_t>(query.getColumn(column).getInt64()); };
+  v1::Usage usage;
+  usage.set_answered_call_count(count(0));
+  usage.set_failed_call_count(count(1));
+  usage.set_lost_call_count(count(2));
+  usage.set_input_tokens(count(3));
+  usage.set_cached_input_tokens(count(4));
+  usage.set_cache_write_tokens(count(5));
+  usage.set_output_tokens(count(6));
+  usage.set_cost_usd(query.getColumn(7).getDouble());
+  return usage;
 }
 
 v1::Job Shown(v1::Job job) {
@@ -195,6 +229,15 @@ absl::StatusOr<v1::Task> ReadTask(SQLite::Database& database, int64_t task_versi
   SQLite::Statement query = Prepare(database, "SELECT content FROM task_versions WHERE id = ?", task_version);
   if (!query.executeStep()) return absl::DataLossError(fmt::format("task version {} is missing", task_version));
   return ParseColumn<v1::Task>(query.getColumn(0));
+}
+
+absl::Status KeepCompletion(SQLite::Database& database, JobId job, const Store::NewCompletion& completion,
+                            int64_t at_us) {
+  if (QueryInteger(database, kHasPrompt, job, completion.prompt) == 0) {
+    return absl::NotFoundError(fmt::format("job {} has no prompt {}", job, completion.prompt));
+  }
+  Execute(database, kSetCompletion, completion.text, completion.change, at_us, job, completion.prompt);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<EvaluationId> Enqueue(SQLite::Database& database, const NewEvaluation& what, v1::EvaluationSpec spec,

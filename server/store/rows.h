@@ -27,6 +27,8 @@ absl::StatusOr<JobRow> ReadJob(SQLite::Database& database, JobId job);
 absl::StatusOr<JobRow> ReadOpenJob(SQLite::Database& database, JobId job);
 absl::StatusOr<JobId> FindJobRow(SQLite::Database& database, const std::string& name);
 
+v1::Usage ReadUsage(SQLite::Database& database, JobId job);
+
 // As shown in events, lists and answers: long option values of the generator are replaced by their size.
 v1::Job Shown(v1::Job job);
 
@@ -43,6 +45,10 @@ absl::Status AppendStateEvent(SQLite::Database& database, JobId id, int64_t at_u
 // The row of this very task, made if it is not there.
 int64_t KeepTask(SQLite::Database& database, const v1::Task& task, int64_t at_us);
 absl::StatusOr<v1::Task> ReadTask(SQLite::Database& database, int64_t task_version);
+
+// Keeps the first completion of a prompt; NOT_FOUND if there is no such prompt.
+absl::Status KeepCompletion(SQLite::Database& database, JobId job, const Store::NewCompletion& completion,
+                            int64_t at_us);
 
 struct NewEvaluation {
   std::optional<JobId> job;

@@ -46,9 +46,12 @@ struct StoredPrompt {
   int dialogue = 0;          // which lineage it continues; from 1
   int parent_candidate = 0;  // 0: none
   std::string system_text, user_text;
-  std::optional<std::string> completion;  // nullopt: not answered yet
-  std::string change;                     // what the generator said it changed
-  int candidate = 0;                      // made of the completion; 0: not yet
+  std::optional<double> temperature = std::nullopt;      // nullopt: the model's own
+  std::optional<std::string> completion = std::nullopt;  // nullopt: not answered yet
+  std::string change = "";                               // what the generator said it changed
+  int candidate = 0;                                     // made of the completion; 0: not yet
+  // While it is not answered: the calls that were made for it, by number (it being the first of a call's prompts).
+  std::vector<v1::ModelCall> calls = {};
 };
 
 struct StoredCandidate {
@@ -88,6 +91,7 @@ struct NewPrompt {
   int dialogue = 0;  // 0: a new lineage
   int parent_candidate = 0;
   std::string system_text, user_text;
+  std::optional<double> temperature = std::nullopt;
 };
 
 struct NewCandidate {
@@ -156,6 +160,17 @@ class Store {
   absl::Status StartRound(JobId job, int round, const std::vector<NewPrompt>& prompts);
   // Keeps the first completion of a prompt; a second one is ignored.
   absl::Status StoreCompletion(JobId job, int prompt, const std::string& text, const std::string& change);
+  // Stores that a call is about to be made (its number, state and start are set here), and its number in the job.
+  absl::StatusOr<uint32_t> BeginCall(JobId job, v1::ModelCall call);
+  struct NewCompletion {
+    int prompt = 0;
+    std::string text, change;
+  };
+  // Ends an open call (ANSWERED, FAILED, LOST) and stores the answers that it brought, in one transaction, also when
+  // the job has ended. A call that has ended before is left as it is.
+  absl::Status EndCall(JobId job, v1::ModelCall call, const std::vector<NewCompletion>& completions);
+  absl::StatusOr<v1::Usage> UsageOf(JobId job);
+  absl::StatusOr<v1::ListModelCallsResponse> ListModelCalls(const v1::ListModelCallsRequest& request);
   // Makes the candidate of a prompt and enqueues its evaluation; a second one for the same prompt is ignored.
   absl::Status AddCandidate(JobId job, const NewCandidate& candidate);
   absl::Status Remeasure(JobId job, int candidate, const v1::EvaluationSpec& spec);  // no-op if there is one
@@ -205,6 +220,9 @@ class Store {
   explicit Store(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
+
+// The generator whose prompts are answered through the API.
+inline constexpr char kMailbox[] = "mailbox";
 
 // The device kind that any worker with a real GPU serves.
 inline constexpr char kAnyCudaDevice[] = "cuda";

@@ -54,9 +54,12 @@ constexpr char kLoadTemplates[] = "SELECT prompt_templates FROM jobs WHERE id = 
 constexpr char kLoadBaseline[] = "SELECT id, result FROM evaluations WHERE job_id = ? AND purpose = 'BASELINE'";
 constexpr char kLoadPrompts[] = R"sql(
   SELECT p.number, p.round, p.branch, p.dialogue, COALESCE(p.parent_candidate, 0), p.system_text, p.user_text,
-    p.completion, p.change, COALESCE(c.number, 0)
+    p.completion, p.change, COALESCE(c.number, 0), p.temperature
   FROM prompts p LEFT JOIN candidates c ON c.job_id = p.job_id AND c.prompt = p.number
   WHERE p.job_id = ? ORDER BY p.number)sql";
+constexpr char kLoadCalls[] = R"sql(
+  SELECT c.prompt, c.content FROM model_calls c JOIN prompts p ON p.job_id = c.job_id AND p.number = c.prompt
+  WHERE c.job_id = ? AND p.completion IS NULL ORDER BY c.number)sql";
 constexpr char kLoadCandidates[] = R"sql(
   SELECT c.number, p.round, c.prompt, COALESCE(p.parent_candidate, 0), p.dialogue, c.source, c.source_hash,
     COALESCE(c.duplicate_of, 0), COALESCE(c.evaluation_id, 0), c.was_incumbent, c.change, COALESCE(e.result, c.refused)
@@ -87,7 +90,18 @@ void LoadPrompts(SQLite::Database& database, JobFacts* facts) {
     if (!query.isColumnNull(7)) prompt.completion = query.getColumn(7).getString();
     prompt.change = query.getColumn(8).getString();
     prompt.candidate = ToInt(query.getColumn(9));
+    if (!query.isColumnNull(10)) prompt.temperature = query.getColumn(10).getDouble();
   }
+}
+
+absl::Status LoadCalls(SQLite::Database& database, JobFacts* facts) {
+  SQLite::Statement query = Prepare(database, kLoadCalls, facts->id);
+  while (query.executeStep()) {
+    // Prompts are numbered from 1 without gaps.
+    StoredPrompt& prompt = facts->prompts.at(static_cast<size_t>(query.getColumn(0).getInt64()) - 1);
+    ASSIGN_OR_RETURN(prompt.calls.emplace_back(), ParseColumn<v1::ModelCall>(query.getColumn(1)));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status LoadCandidates(SQLite::Database& database, JobFacts* facts) {
@@ -174,6 +188,7 @@ absl::StatusOr<JobFacts> Store::LoadFacts(JobId job) {
     ASSIGN_OR_RETURN(auto overrides, ParseColumn<v1::CreateJobRequest>(templates.getColumn(0)));
     facts.prompt_templates.insert(overrides.prompt_templates().begin(), overrides.prompt_templates().end());
     LoadPrompts(database, &facts);
+    RETURN_IF_ERROR(LoadCalls(database, &facts));
     RETURN_IF_ERROR(LoadCandidates(database, &facts));
     RETURN_IF_ERROR(LoadEvaluations(database, &facts));
     return facts;

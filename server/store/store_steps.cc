@@ -15,12 +15,9 @@ constexpr char kAddRound[] = "INSERT INTO rounds (job_id, number, started_at_us)
 constexpr char kLastPrompt[] = "SELECT COALESCE(MAX(number), 0) FROM prompts WHERE job_id = ?";
 constexpr char kLastDialogue[] = "SELECT COALESCE(MAX(dialogue), 0) FROM prompts WHERE job_id = ?";
 constexpr char kAddPrompt[] = R"sql(
-  INSERT INTO prompts (job_id, number, round, branch, dialogue, parent_candidate, system_text, user_text, change)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ''))sql";
-constexpr char kHasPrompt[] = "SELECT COUNT(*) FROM prompts WHERE job_id = ? AND number = ?";
-constexpr char kSetCompletion[] = R"sql(
-  UPDATE prompts SET completion = ?, change = ?, answered_at_us = ?
-  WHERE job_id = ? AND number = ? AND completion IS NULL)sql";
+  INSERT INTO prompts (job_id, number, round, branch, dialogue, parent_candidate, system_text, user_text, temperature,
+    change)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ''))sql";
 constexpr char kHasCandidate[] = "SELECT COUNT(*) FROM candidates WHERE job_id = ? AND prompt = ?";
 constexpr char kLastCandidate[] = "SELECT COALESCE(MAX(number), 0) FROM candidates WHERE job_id = ?";
 constexpr char kChangeOfPrompt[] =
@@ -121,7 +118,7 @@ absl::Status Store::StartRound(JobId job, int round, const std::vector<NewPrompt
     for (const NewPrompt& prompt : prompts) {
       const int64_t dialogue = prompt.dialogue != 0 ? prompt.dialogue : ++last_dialogue;
       Execute(database, kAddPrompt, job, ++number, round, v1::Branch_Name(prompt.branch), dialogue,
-              NullIfZero(prompt.parent_candidate), prompt.system_text, prompt.user_text);
+              NullIfZero(prompt.parent_candidate), prompt.system_text, prompt.user_text, prompt.temperature);
       ++(*started->mutable_branches())[v1::Branch_Name(prompt.branch)];
     }
     return AppendEvent(database, job, row.job.name(), now_us, std::move(event));
@@ -130,11 +127,7 @@ absl::Status Store::StartRound(JobId job, int round, const std::vector<NewPrompt
 
 absl::Status Store::StoreCompletion(JobId job, int prompt, const std::string& text, const std::string& change) {
   return impl_->Write([&](SQLite::Database& database) -> absl::Status {
-    if (QueryInteger(database, kHasPrompt, job, prompt) == 0) {
-      return absl::NotFoundError(fmt::format("job {} has no prompt {}", job, prompt));
-    }
-    Execute(database, kSetCompletion, text, change, impl_->NowMicros(), job, prompt);
-    return absl::OkStatus();
+    return KeepCompletion(database, job, {prompt, text, change}, impl_->NowMicros());
   });
 }
 

@@ -55,16 +55,32 @@ std::vector<StoredPrompt> AddPrompts(int round, int count, JobFacts* facts) {
   return prompts;
 }
 
+// Keeps answers in the facts.
+class FactsSink : public AnswerSink {
+ public:
+  explicit FactsSink(JobFacts* facts) : facts_(*facts) {}
+  absl::Status Deliver(std::vector<Completion> completions) override {
+    for (const Completion& completion : completions) {
+      StoredPrompt& stored = facts_.prompts.at(static_cast<size_t>(completion.prompt) - 1);
+      REQUIRE(!stored.completion);
+      stored.completion = completion.text;
+      stored.change = completion.change;
+    }
+    return absl::OkStatus();
+  }
+  absl::StatusOr<uint32_t> Begin(v1::ModelCall) override { return absl::InternalError("No call is to be made."); }
+  absl::Status End(const v1::ModelCall&, std::vector<Completion>) override { return absl::OkStatus(); }
+  bool Cancelled() const override { return false; }
+
+ private:
+  JobFacts& facts_;
+};
+
 // Asks, keeps the answers in the facts, and returns the status.
 absl::Status Ask(Generator& generator, const std::vector<StoredPrompt>& prompts, JobFacts* facts) {
   const JobFacts asked = *facts;
-  return generator.Answer(asked, prompts, [&](int prompt, const Completion& completion) {
-    StoredPrompt& stored = facts->prompts.at(static_cast<size_t>(prompt) - 1);
-    REQUIRE(!stored.completion);
-    stored.completion = completion.text;
-    stored.change = completion.change;
-    return absl::OkStatus();
-  });
+  FactsSink sink(facts);
+  return generator.Answer(asked, prompts, sink);
 }
 
 // A candidate for each answered prompt that has none, with a latency that is best for TILE 16 and ROWS 16.
@@ -138,15 +154,20 @@ TEST_CASE("a round that is asked again after a crash is the same round, whatever
   for (size_t i = 0; i < 4; ++i) CHECK(*parts.prompts[i].completion == *whole.prompts[i].completion);
 }
 
-TEST_CASE("tune stops at once when an answer cannot be stored") {
-  JobFacts facts = Facts(1);
-  int delivered = 0;
-  const absl::Status status = Made("tune")->Answer(facts, AddPrompts(1, 4, &facts), [&](int, const Completion&) {
+struct FullDisk : FactsSink {
+  using FactsSink::FactsSink;
+  absl::Status Deliver(std::vector<Completion>) override {
     ++delivered;
     return absl::ResourceExhaustedError("The disk is full.");
-  });
-  CHECK(absl::IsResourceExhausted(status));
-  CHECK(delivered == 1);
+  }
+  int delivered = 0;
+};
+
+TEST_CASE("tune stops at once when an answer cannot be stored") {
+  JobFacts facts = Facts(1);
+  FullDisk sink(&facts);
+  CHECK(absl::IsResourceExhausted(Made("tune")->Answer(facts, AddPrompts(1, 4, &facts), sink)));
+  CHECK(sink.delivered == 1);
 }
 
 constexpr char kRecording[] = R"json({

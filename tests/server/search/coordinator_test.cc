@@ -36,8 +36,7 @@ struct Script {
 class Scripted : public Generator {
  public:
   explicit Scripted(Script* script) : script_(*script) {}
-  absl::Status Answer(const JobFacts&, const std::vector<StoredPrompt>& prompts,
-                      const std::function<absl::Status(int, const Completion&)>& deliver) override {
+  absl::Status Answer(const JobFacts&, const std::vector<StoredPrompt>& prompts, AnswerSink& sink) override {
     {
       absl::MutexLock lock(&script_.mutex);
       const auto call = static_cast<size_t>(script_.calls++);
@@ -50,7 +49,7 @@ class Scripted : public Generator {
         ++script_.delivered[prompt.number];
       }
       const absl::Status status =
-          deliver(prompt.number, {script_.answers[static_cast<size_t>(prompt.number) - 1], "c"});
+          sink.Deliver({{prompt.number, script_.answers[static_cast<size_t>(prompt.number) - 1], "c"}});
       if (!status.ok()) return status;
     }
     return absl::OkStatus();
