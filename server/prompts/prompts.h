@@ -16,8 +16,8 @@ inline constexpr int kPromptLogBytesMax = 8 * 1024;     // of a compiler log, a 
 inline constexpr int kPromptCodeBytesMax = 192 * 1024;  // of a candidate's code in a prompt
 inline constexpr int kTemplateBytesMax = 64 * 1024;
 
-// system.mustache, task.mustache, compile_failure.mustache, run_failure.mustache, mismatch.mustache,
-// performance.mustache, the partials they include, and arch/*.md.
+// system.mustache, task.mustache, compile_failure.mustache, run_failure.mustache, rejected.mustache,
+// mismatch.mustache, performance.mustache, the partials they include, and arch/*.md.
 struct PromptTemplates {
   std::map<std::string, std::string> by_file;
   // Of all of them, by name and content.

@@ -19,6 +19,8 @@ const char* TemplateFor(v1::Branch branch) {
       return "run_failure.mustache";
     case v1::MISMATCH_FAILURE:
       return "mismatch.mustache";
+    case v1::REJECTED_FAILURE:
+      return "rejected.mustache";
     case v1::PERFORMANCE:
       return "performance.mustache";
     default:

@@ -46,6 +46,8 @@ v1::Branch BranchForFailure(v1::Outcome outcome) {
       return v1::COMPILE_FAILURE;
     case v1::MISMATCH:
       return v1::MISMATCH_FAILURE;
+    case v1::REJECTED:
+      return v1::REJECTED_FAILURE;
     default:
       return v1::RUN_FAILURE;
   }

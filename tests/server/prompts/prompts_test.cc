@@ -124,7 +124,7 @@ TEST_CASE("a run failure shows the fault of a shown case and the device's limits
   CHECK_THAT(text, Contains("Case cols=65 rows=33") && Contains("(line 2 of the file)") && Contains("byte 8580"));
   CHECK_THAT(text, Contains("1024 threads a block") && Contains("227 KiB of shared memory a block"));
   CHECK_THAT(Write(FactsWith(Failure(v1::TIMEOUT)), v1::RUN_FAILURE).user_text, Contains("does not end in time"));
-  CHECK_THAT(Write(FactsWith(Failure(v1::REJECTED)), v1::RUN_FAILURE).user_text, Contains("breaks a rule"));
+  CHECK_THAT(Write(FactsWith(Failure(v1::REJECTED)), v1::REJECTED_FAILURE).user_text, Contains("breaks a rule"));
 }
 
 TEST_CASE("a mismatch shows where and how the output differs") {

@@ -104,8 +104,9 @@ TEST_CASE("while nothing was right, each failure gets the prompt of its own kind
             Failed(v1::MISMATCH), Failed(v1::REJECTED), Failed(v1::UNSUPPORTED)});
   const auto start = As<decision::StartRound>(DecideNow(facts));
   CHECK(start.round == 2);
-  const std::vector<v1::Branch> expected = {v1::COMPILE_FAILURE,  v1::RUN_FAILURE, v1::RUN_FAILURE, v1::RUN_FAILURE,
-                                            v1::MISMATCH_FAILURE, v1::RUN_FAILURE, v1::RUN_FAILURE};
+  const std::vector<v1::Branch> expected = {v1::COMPILE_FAILURE, v1::RUN_FAILURE,      v1::RUN_FAILURE,
+                                            v1::RUN_FAILURE,     v1::MISMATCH_FAILURE, v1::REJECTED_FAILURE,
+                                            v1::RUN_FAILURE};
   REQUIRE(start.prompts.size() == 7);
   for (size_t i = 0; i < 7; ++i) {
     CHECK(start.prompts[i].branch == expected[i]);
