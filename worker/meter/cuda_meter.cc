@@ -52,7 +52,7 @@ class CudaMeasurement {
   absl::Status WarmUp();
   absl::Status QueueFreshData(bool perturb);
   absl::Status QueuePoison();
-  absl::Status SampleGeneration(double seconds_max);
+  absl::Status SampleUntilEnough();
   absl::Status QueueCopiedPart(DeviceBuffer& source, const ResolvedBuffer& buffer);
   absl::Status CheckTimedLaunches(const LoadableKernel& oracle);
   absl::StatusOr<double> CheckTimedLaunch(const LoadableKernel& oracle);
@@ -73,7 +73,7 @@ class CudaMeasurement {
   std::unique_ptr<CudaSampler> sampler_;
   std::vector<std::unique_ptr<DeviceBuffer>> shadows_;  // of INOUT buffers, by buffer; null for others
   std::vector<Kernel> kernels_;
-  double empty_pair_us_ = 0, seconds_ = 0;
+  double empty_pair_us_ = 0;
   uint32_t throttled_count_ = 0;
   MeterReport report_;
   v1::Measurement measurement_;
@@ -182,21 +182,18 @@ absl::StatusOr<CudaSampler::Batch> CudaMeasurement::TimeOnce(bool perturb) {
       options_.run_limit);
 }
 
-absl::Status CudaMeasurement::SampleGeneration(double seconds_max) {
-  StoppingRule rule = rule_;
-  rule.seconds_max = seconds_max;
+absl::Status CudaMeasurement::SampleUntilEnough() {
   const absl::Time start = options_.clock->Now();
-  const double seconds_before = seconds_;
   int dropped = 0;
   for (;;) {
     ASSIGN_OR_RETURN(const CudaSampler::Batch batch, TimeOnce(true));
     report_.failure = batch.failure;
     if (Failed()) return absl::OkStatus();
-    seconds_ = seconds_before + absl::ToDoubleSeconds(options_.clock->Now() - start);
+    const double seconds = absl::ToDoubleSeconds(options_.clock->Now() - start);
     if (batch.microseconds.empty()) {
       throttled_count_ += batch.throttled ? 1 : 0;
       // A GPU that stays slow is measured as it is; the count of dropped samples says so.
-      if (++dropped > rule.samples_max) {
+      if (++dropped > rule_.samples_max) {
         return absl::UnavailableError(
             fmt::format("The GPU's clock stays below {:.0f} % of its highest: {} samples were dropped. Is it throttled "
                         "by heat, power or other work?",
@@ -210,7 +207,7 @@ absl::Status CudaMeasurement::SampleGeneration(double seconds_max) {
     }
     std::vector<std::vector<double>> others;
     for (size_t i = 1; i < kernels_.size(); ++i) others.push_back(kernels_[i].microseconds);
-    if (EnoughSamples(rule, kernels_[0].microseconds, others, seconds_)) return absl::OkStatus();
+    if (EnoughSamples(rule_, kernels_[0].microseconds, others, seconds)) return absl::OkStatus();
   }
 }
 
@@ -361,15 +358,8 @@ absl::StatusOr<MeterReport> CudaMeasurement::Run(const LoadableKernel& candidate
   RETURN_IF_ERROR(WarmUp());
   if (Failed()) return report_;
   ASSIGN_OR_RETURN(empty_pair_us_, sampler_->EmptyPairMicroseconds(kFloorSamples));
-  for (int generation = 1; generation <= kDataGenerations && !Failed(); ++generation) {
-    RETURN_IF_ERROR(SampleGeneration(rule_.seconds_max * generation / kDataGenerations));
-    if (!Failed()) RETURN_IF_ERROR(CheckTimedLaunches(oracle));
-    // The oracle's run left its own data behind: the next series starts from fresh ones.
-    if (!Failed() && generation < kDataGenerations) {
-      RETURN_IF_ERROR(bench_->DrawInputs(random_()));
-      RETURN_IF_ERROR(WarmUp());
-    }
-  }
+  RETURN_IF_ERROR(SampleUntilEnough());
+  if (!Failed()) RETURN_IF_ERROR(CheckTimedLaunches(oracle));
   if (!Failed()) RETURN_IF_ERROR(MeasureHot());
   if (!Failed()) RETURN_IF_ERROR(Report(candidate, references));
   if (!Failed()) Profile();

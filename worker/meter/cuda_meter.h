@@ -1,12 +1,12 @@
 // Times a right kernel on a GPU so that the figure can be believed. The method:
-// - Cold: before every sample the L2 cache is overwritten and the persisting lines are reset; hot is a second figure.
-// - Fresh data at the same addresses before every sample, poisoned outputs; at the end of each of kDataGenerations
-// series
-//   of samples the timed launch's own output is compared with the oracle's for the data it had. No kernel can know
-//   which launch is the last one.
+// - Cold: before every sample the L2 cache is filled with clean lines of nobody's data and the persisting lines are
+//   reset; hot is a second figure.
+// - Fresh data at the same addresses before every sample, poisoned outputs; after the samples the output of timed
+// launches
+//   is compared with the oracle's for the data they had. No kernel can know which launch is the last one.
 // - Candidate and references are sampled side by side, in an order drawn anew for every batch.
-// - Samples are taken until the noise criterion holds and the verdicts are clear (statistics.h); throttled ones are
-// dropped.
+// - Samples are taken until the noise criterion holds and the verdicts are clear (statistics.h); throttled ones
+//   are dropped.
 // - What an empty pair of events measures is subtracted, and shown.
 // - A time below what the data sheet allows is REJECTED, with both figures.
 // Ways others time, and what went wrong with them: nvbench (blocking kernel, stopping criterion), and the threads on
@@ -22,7 +22,6 @@
 
 namespace fsr {
 
-inline constexpr int kDataGenerations = 1;
 inline constexpr int kHotSamplesMax = 20;
 inline constexpr int kHotSamplesMin = 5;
 inline constexpr double kHotSecondsMax = 0.1;  // a slow kernel gets fewer

@@ -21,13 +21,11 @@ constexpr uint32_t kWakeUpRounds = 20'000;
 absl::StatusOr<std::unique_ptr<CudaSampler>> CudaSampler::Create(cuda::CudaDevice& device) {
   auto sampler = std::unique_ptr<CudaSampler>(new CudaSampler(device));
   ASSIGN_OR_RETURN(sampler->helpers_, cuda::HelperKernels::Load(device.driver(), device.stream()));
-  sampler->flush_bytes_ = 2 * static_cast<size_t>(device.facts().l2_bytes());
-  RETURN_IF_ERROR(ToStatus(device.driver(), device.driver().MemAlloc(&sampler->flush_, sampler->flush_bytes_),
-                           "allocating what overwrites the L2 cache"));
+  ASSIGN_OR_RETURN(sampler->sweeper_, cuda::CacheSweeper::Create(device));
   // Code is loaded at its first launch, which cannot happen behind a blocking kernel: each runs once now.
   RETURN_IF_ERROR(sampler->helpers_->Block(1));
   RETURN_IF_ERROR(sampler->helpers_->MeasureClock(1));
-  RETURN_IF_ERROR(sampler->helpers_->Perturb(sampler->flush_, 1024, 4, 1));
+  RETURN_IF_ERROR(sampler->helpers_->PerturbOwn());
   RETURN_IF_ERROR(sampler->helpers_->Empty());
   RETURN_IF_ERROR(sampler->FlushL2());
   RETURN_IF_ERROR(sampler->WakeUp());
@@ -37,7 +35,6 @@ absl::StatusOr<std::unique_ptr<CudaSampler>> CudaSampler::Create(cuda::CudaDevic
 CudaSampler::~CudaSampler() {
   if (device_.broken()) return;
   for (CUevent event : events_) device_.driver().EventDestroy(event);
-  if (flush_ != 0) device_.driver().MemFree(flush_);
 }
 
 absl::Status CudaSampler::WakeUp() {
@@ -54,12 +51,6 @@ absl::Status CudaSampler::NeedEvents(size_t count) {
     events_.push_back(event);
   }
   return absl::OkStatus();
-}
-
-absl::Status CudaSampler::FlushL2() {
-  return ToStatus(device_.driver(),
-                  device_.driver().MemsetD8Async(flush_, ++flush_byte_, flush_bytes_, device_.stream()),
-                  "overwriting the L2 cache");
 }
 
 absl::StatusOr<double> CudaSampler::Elapsed(size_t pair) {

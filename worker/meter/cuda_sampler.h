@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "worker/device/cuda/cache_sweeper.h"
 #include "worker/device/cuda/cuda_device.h"
 #include "worker/device/cuda/helper_kernels.h"
 
@@ -32,7 +33,7 @@ class CudaSampler {
     std::optional<LaunchReport::Failure> failure;
   };
   // One cold sample of each plan, in the order `order` (a permutation of the indices). Before each, `before(index)`
-  // queues what the sample needs (fresh data, poison), then the L2 cache is overwritten.
+  // queues what the sample needs (fresh data, poison), then the L2 cache is swept.
   absl::StatusOr<Batch> Cold(std::span<cuda::PreparedPlan* const> plans, std::span<const size_t> order,
                              const std::function<absl::Status(size_t)>& before, absl::Duration time_limit);
 
@@ -43,8 +44,8 @@ class CudaSampler {
   absl::StatusOr<double> EmptyKernelMicroseconds(int count);
 
   cuda::HelperKernels& helpers() { return *helpers_; }
-  // Queues what leaves none of the task's data in the L2 cache.
-  absl::Status FlushL2();
+  // Queues what leaves none of the task's data in the L2 cache, and nothing that has to be written back.
+  absl::Status FlushL2() { return sweeper_->Sweep(); }
   // Runs the SMs for a while, so that their clock is up.
   absl::Status WakeUp();
 
@@ -56,9 +57,7 @@ class CudaSampler {
 
   cuda::CudaDevice& device_;
   std::unique_ptr<cuda::HelperKernels> helpers_;
-  CUdeviceptr flush_ = 0;
-  size_t flush_bytes_ = 0;
-  uint8_t flush_byte_ = 0;
+  std::unique_ptr<cuda::CacheSweeper> sweeper_;
   std::vector<CUevent> events_;
 };
 

@@ -12,7 +12,7 @@
 #include "common/status.h"
 #include "common/status_macros.h"
 #include "worker/profile/activity.h"
-#include "worker/profile/cache_sweeper.h"
+#include "worker/device/cuda/cache_sweeper.h"
 #include "worker/profile/hint_rules.h"
 #include "worker/profile/instruction_families.h"
 #include "worker/profile/range_profiler.h"
@@ -105,7 +105,7 @@ class KernelProfiler {
 
   absl::Status TakeCounters(std::map<std::string, double>* metrics) {
     ASSIGN_OR_RETURN(const auto profiler, cupti::RangeProfiler::Create(device_.ordinal(), device_.context()));
-    ASSIGN_OR_RETURN(const auto sweeper, CacheSweeper::Create(device_));
+    ASSIGN_OR_RETURN(const auto sweeper, cuda::CacheSweeper::Create(device_));
     std::vector<std::string> names = CuratedMetrics();
     for (const std::string& instruction : request_.instructions) {
       for (std::string& metric : MetricsOfInstruction(instruction)) {

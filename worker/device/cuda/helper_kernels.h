@@ -32,6 +32,9 @@ class HelperKernels {
   // data are new. `element_bytes` is 1, 2, 4 or 8.
   absl::Status Perturb(CUdeviceptr buffer, uint64_t element_count, uint32_t element_bytes, uint64_t seed);
 
+  // The same on memory of its own, so that its code is loaded.
+  absl::Status PerturbOwn() { return Perturb(shared_address_, 1, 1, 0); }
+
   // Does nothing: what it takes is what a launch costs.
   absl::Status Empty();
 

@@ -1,5 +1,5 @@
-// A clean L2 cache: full of lines that need no writing back, so that the bytes counted during a run are the run's own.
-// A cache that was overwritten instead (as before a timed run) writes its dirty lines to memory meanwhile.
+// A cold and clean L2 cache: full of lines that are nobody's data and need no writing back. A cache that was
+// overwritten instead would write its dirty lines to memory during the run: time and bytes that are not the run's own.
 #pragma once
 
 #include <memory>
@@ -7,13 +7,13 @@
 #include "absl/status/statusor.h"
 #include "worker/device/cuda/cuda_device.h"
 
-namespace fsr {
+namespace fsr::cuda {
 
 // Not safe for concurrent use. REQUIRES: `device` outlives it.
 class CacheSweeper {
  public:
   // RESOURCE_EXHAUSTED if the device lacks memory of twice its L2 cache's size.
-  static absl::StatusOr<std::unique_ptr<CacheSweeper>> Create(cuda::CudaDevice& device);
+  static absl::StatusOr<std::unique_ptr<CacheSweeper>> Create(CudaDevice& device);
   ~CacheSweeper();
   CacheSweeper(const CacheSweeper&) = delete;  // owns memory and a module
   CacheSweeper& operator=(const CacheSweeper&) = delete;
@@ -22,13 +22,13 @@ class CacheSweeper {
   absl::Status Sweep();
 
  private:
-  explicit CacheSweeper(cuda::CudaDevice& device) : device_(device) {}
+  explicit CacheSweeper(CudaDevice& device) : device_(device) {}
 
-  cuda::CudaDevice& device_;
+  CudaDevice& device_;
   CUmodule module_ = nullptr;
   CUfunction sweep_ = nullptr;
   CUdeviceptr memory_ = 0;
   size_t bytes_ = 0;
 };
 
-}  // namespace fsr
+}  // namespace fsr::cuda

@@ -1,11 +1,9 @@
-#include "worker/profile/cache_sweeper.h"
+#include "worker/device/cuda/cache_sweeper.h"
 
 #include "common/status_macros.h"
 
-namespace fsr {
+namespace fsr::cuda {
 namespace {
-
-using cuda::ToStatus;
 
 constexpr uint32_t kThreads = 256, kBlocksPerSm = 8;
 constexpr size_t kUnitBytes = 16;  // what a thread reads at a time
@@ -48,8 +46,8 @@ DONE:
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<CacheSweeper>> CacheSweeper::Create(cuda::CudaDevice& device) {
-  const cuda::Driver& driver = device.driver();
+absl::StatusOr<std::unique_ptr<CacheSweeper>> CacheSweeper::Create(CudaDevice& device) {
+  const Driver& driver = device.driver();
   auto sweeper = std::unique_ptr<CacheSweeper>(new CacheSweeper(device));
   RETURN_IF_ERROR(ToStatus(driver, driver.ModuleLoadDataEx(&sweeper->module_, kSweep, 0, nullptr, nullptr),
                            "loading the kernel that sweeps the L2 cache"));
@@ -82,4 +80,4 @@ absl::Status CacheSweeper::Sweep() {
                   "sweeping the L2 cache");
 }
 
-}  // namespace fsr
+}  // namespace fsr::cuda
