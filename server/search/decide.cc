@@ -6,15 +6,11 @@
 #include <limits>
 #include <optional>
 
+#include "server/search/plan_round.h"
 #include "server/search/promotion.h"
 
 namespace fsr {
 namespace {
-
-int CandidatesPerRound(const v1::Job& job) {
-  const uint32_t asked = job.options().candidates_per_round();
-  return asked == 0 ? kCandidatesPerRoundDefault : static_cast<int>(asked);
-}
 
 int RoundCountMax(const v1::Job& job) {
   const uint32_t asked = job.options().round_count_max();
@@ -38,37 +34,6 @@ decision::End BaselineFailed(const JobFacts& facts) {
   }
   return {v1::Job::FAILED, fmt::format("The baseline of task \"{}\" cannot be used on {}: {} {}", facts.task.name(),
                                        facts.job.device_kind(), what, advice)};
-}
-
-v1::Branch BranchForFailure(v1::Outcome outcome) {
-  switch (outcome) {
-    case v1::COMPILE_ERROR:
-      return v1::COMPILE_FAILURE;
-    case v1::MISMATCH:
-      return v1::MISMATCH_FAILURE;
-    case v1::REJECTED:
-      return v1::REJECTED_FAILURE;
-    default:
-      return v1::RUN_FAILURE;
-  }
-}
-
-// A failure's prompt continues the candidate's own dialogue. A duplicate has had (or has now) its twin's prompt, so its
-// slot starts afresh, as do slots that nothing came of.
-std::vector<PlannedPrompt> PlanPrompts(const JobFacts& facts, int last_round) {
-  const auto count = static_cast<size_t>(CandidatesPerRound(facts.job));
-  if (const StoredCandidate* incumbent = FindCandidate(facts, facts.incumbent)) {
-    return std::vector<PlannedPrompt>(count, {v1::PERFORMANCE, incumbent->dialogue, incumbent->number});
-  }
-  std::vector<PlannedPrompt> planned;
-  for (const StoredCandidate& candidate : facts.candidates) {
-    if (planned.size() == count) break;
-    if (candidate.round != last_round || candidate.duplicate_of != 0 || !candidate.result) continue;
-    if (IsRight(*candidate.result)) continue;  // a copy of the baseline: right, but nothing to go on from
-    planned.push_back({BranchForFailure(candidate.result->outcome()), candidate.dialogue, candidate.number});
-  }
-  planned.resize(count);  // fresh TASK prompts
-  return planned;
 }
 
 // What is still to be done for the prompts of `round`; nullopt when each has a candidate with a result.
@@ -110,8 +75,11 @@ std::optional<std::string> TargetReached(const JobFacts& facts) {
 // Why the job is over now that `round` is complete; nullopt: it goes on.
 std::optional<std::string> ReasonToStop(const JobFacts& facts, int round, bool exhausted) {
   if (auto reached = TargetReached(facts)) return reached;
-  if (round >= RoundCountMax(facts.job)) {
-    return fmt::format("All {} rounds are done.", RoundCountMax(facts.job));
+  const int counted = CountedRounds(facts, round);
+  if (counted >= RoundCountMax(facts.job)) {
+    if (counted == round) return fmt::format("All {} rounds are done.", round);
+    return fmt::format("All {} rounds are done, after {} that did not count since nothing was right yet.", counted,
+                       round - counted);
   }
   const StoredCandidate* incumbent = FindCandidate(facts, facts.incumbent);
   const int rounds_without_progress = round - (incumbent == nullptr ? 0 : incumbent->round);
@@ -153,7 +121,7 @@ Decision Decide(const JobFacts& facts, absl::Time now, bool exhausted) {
   }
   if (out_of_time) return OutOfTime(facts);
   if (auto reason = ReasonToStop(facts, round, exhausted)) return decision::End{v1::Job::FINISHED, *std::move(reason)};
-  return decision::StartRound{round + 1, PlanPrompts(facts, round)};
+  return decision::StartRound{round + 1, PlanRound(facts, round)};
 }
 
 absl::Time WallDeadline(const v1::Job& job) {

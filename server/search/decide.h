@@ -26,6 +26,7 @@ struct PlannedPrompt {
   int parent_candidate = 0;                          // 0: none
   std::string hint = "";                             // a direction to try first; empty: none
   std::optional<double> temperature = std::nullopt;  // nullopt: the model's own
+  std::vector<int> other_failures = {};              // candidates that a merged prompt shows besides its parent
 
   bool operator==(const PlannedPrompt&) const = default;
 };
@@ -62,8 +63,9 @@ using Decision = std::variant<decision::EvaluateBaseline, decision::StartRound, 
 //
 // 1. The baseline is evaluated; a job whose baseline is not right FAILS.
 // 2. A round of N prompts begins; each is answered, each answer becomes a candidate, each candidate has a result.
-// 3. The fastest right candidate of the round is promoted if it beats the incumbent: at most one a round.
-// 4. A stop rule ends the job, or the next round begins.
+// 3. The fastest right candidate of the round is promoted if it beats the incumbent (with `final_round_only` also if it
+//    does not): at most one a round.
+// 4. A stop rule ends the job, or the next round begins, as PlanRound plans it.
 // A job that has used up its time skips all waiting: what is known then is promoted, and the job ends.
 Decision Decide(const JobFacts& facts, absl::Time now, bool exhausted);
 

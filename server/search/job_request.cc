@@ -7,7 +7,7 @@
 
 #include "common/status_macros.h"
 #include "common/task_loader.h"
-#include "server/search/decide.h"
+#include "server/search/plan_round.h"
 
 namespace fsr {
 namespace {
@@ -15,6 +15,22 @@ namespace {
 absl::Status CheckNumber(const std::string& name, double value) {
   if (std::isfinite(value) && value >= 0) return absl::OkStatus();
   return absl::InvalidArgumentError(fmt::format("{} is {}: give 0 for none, or a positive number.", name, value));
+}
+
+absl::Status CheckWithin(const std::string& name, double value, double most) {
+  if (value >= 0 && value <= most) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format("{} is {}: it must be from 0 to {}.", name, value, most));
+}
+
+absl::Status CheckStrategy(const v1::SearchStrategy& strategy) {
+  RETURN_IF_ERROR(CheckWithin("options.strategy.repair_share", strategy.repair_share(), 1));
+  RETURN_IF_ERROR(CheckWithin("options.strategy.parents", strategy.parents(), kParentsMax));
+  RETURN_IF_ERROR(CheckWithin("options.strategy.temperature_low", strategy.temperature_low(), kTemperatureMax));
+  RETURN_IF_ERROR(CheckWithin("options.strategy.temperature_high", strategy.temperature_high(), kTemperatureMax));
+  if (strategy.temperature_low() <= strategy.temperature_high()) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format(
+      "options.strategy.temperature_low is {} and temperature_high is {}: the low one must not be above the high one.",
+      strategy.temperature_low(), strategy.temperature_high()));
 }
 
 absl::Status CheckOptions(const v1::JobOptions& options) {
@@ -36,6 +52,7 @@ absl::Status CheckOptions(const v1::JobOptions& options) {
   RETURN_IF_ERROR(CheckNumber("options.target_speedup", options.target_speedup()));
   RETURN_IF_ERROR(CheckNumber("options.target_latency_us", options.target_latency_us()));
   RETURN_IF_ERROR(CheckNumber("options.wall_seconds_max", options.wall_seconds_max()));
+  RETURN_IF_ERROR(CheckStrategy(options.strategy()));
   return CheckLimits(options.limits(), "options.limits");
 }
 

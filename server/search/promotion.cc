@@ -59,9 +59,10 @@ std::optional<Decision> DecidePromotion(const JobFacts& facts, int round, bool m
   // Verdicts of this round are against the incumbent that the round began with.
   if (incumbent != nullptr && incumbent->round == round) return std::nullopt;
 
+  const bool round_alone = facts.job.options().strategy().final_round_only();
   int remeasured_count = 0;
   for (const StoredCandidate* candidate : RightOnes(facts, round)) {
-    if (incumbent == nullptr) return decision::Promote{candidate->number};
+    if (incumbent == nullptr || round_alone) return decision::Promote{candidate->number};
     Standing standing = StandingOf(*candidate->result, *incumbent->result);
     if (standing == Standing::kAmbiguous) {
       if (++remeasured_count > kRemeasuredPerRoundMax) continue;

@@ -12,7 +12,7 @@ namespace fsr {
 //
 // Candidates are taken in the order of their latency. Against an incumbent the verdict of the two measured interleaved
 // decides; latencies of different moments are compared only where there is no verdict, or for estimates, which have no
-// noise.
+// noise. With `final_round_only` the round's fastest is promoted without a comparison.
 std::optional<Decision> DecidePromotion(const JobFacts& facts, int round, bool may_wait);
 
 }  // namespace fsr

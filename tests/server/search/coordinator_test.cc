@@ -1,12 +1,14 @@
 #include "server/search/coordinator.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <limits>
 #include <set>
 
 #include "common/files.h"
 #include "common/random.h"
 #include "common/task_loader.h"
+#include "server/search/plan_round.h"
 #include "tests/server/made_task.h"
 #include "tests/server/search/fake_pool.h"
 
@@ -380,6 +382,33 @@ TEST_CASE("a request that cannot work is refused with what to change") {
              Contains("tunable.cu"));
   v1::CreateJobRequest largest = house.Request(kCandidatesPerRoundMax, kRoundsMax);
   CHECK(coordinator->CreateJob(largest).ok());
+}
+
+TEST_CASE("a strategy is taken up to its limits and refused beyond them, by name") {
+  House house;
+  const auto coordinator = house.NewCoordinator();
+  const auto status = [&](const std::function<void(v1::SearchStrategy*)>& change) {
+    v1::CreateJobRequest request = house.Request(1);
+    change(request.mutable_options()->mutable_strategy());
+    return coordinator->CreateJob(request).status();
+  };
+  CHECK(status([](auto* s) {
+          s->set_repair_share(1);
+          s->set_parents(kParentsMax);
+          s->set_temperature_low(kTemperatureMax);
+          s->set_temperature_high(kTemperatureMax);
+        }).ok());
+  const auto error = [&](const std::function<void(v1::SearchStrategy*)>& change) {
+    const absl::Status refused = status(change);
+    REQUIRE(absl::IsInvalidArgument(refused));
+    return std::string(refused.message());
+  };
+  CHECK_THAT(error([](auto* s) { s->set_repair_share(1.01); }), Contains("repair_share") && Contains("from 0 to 1"));
+  CHECK_THAT(error([](auto* s) { s->set_repair_share(-0.01); }), Contains("repair_share"));
+  CHECK_THAT(error([](auto* s) { s->set_repair_share(std::nan("")); }), Contains("repair_share"));
+  CHECK_THAT(error([](auto* s) { s->set_parents(kParentsMax + 1); }), Contains("parents") && Contains("to 16"));
+  CHECK_THAT(error([](auto* s) { s->set_temperature_high(2.01); }), Contains("temperature_high") && Contains("to 2"));
+  CHECK_THAT(error([](auto* s) { s->set_temperature_low(0.5); }), Contains("must not be above"));
 }
 
 }  // namespace

@@ -1,7 +1,11 @@
 // Whole jobs against a world that finishes evaluations late and in any order, kills the coordinator in the middle of a
 // decision, and answers at random. FakeWorld throws where something is done twice, too early or without a cause.
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <set>
 
+#include "server/search/plan_round.h"
 #include "tests/server/search/made_facts.h"
 
 namespace fsr {
@@ -44,6 +48,76 @@ TEST_CASE("any history of a job reaches its end, with nothing done twice") {
     REQUIRE_NOTHROW(RunToEnd(world, CreatedAt()));
     CHECK(world.end().state == v1::Job::FINISHED);
     CHECK(world.facts().prompts.back().round <= static_cast<int>(world.facts().job.options().round_count_max()));
+  }
+}
+
+void DrawStrategy(SplitMix64& random, v1::SearchStrategy* strategy) {
+  if (random.Below(2) == 0) strategy->set_repair_share(random.Uniform());
+  if (random.Below(2) == 0) strategy->set_parents(static_cast<uint32_t>(random.Below(5)));
+  strategy->set_merge_failures(random.Below(3) == 0);
+  strategy->set_free_repair_rounds(random.Below(3) == 0);
+  strategy->set_final_round_only(random.Below(3) == 0);
+  strategy->set_no_hints(random.Below(2) == 0);
+  if (random.Below(2) == 0) {
+    strategy->set_temperature_low(random.Uniform());
+    strategy->set_temperature_high(strategy->temperature_low() + random.Uniform());
+  }
+}
+
+// What the prompts of `round` must be, whatever was drawn.
+void CheckRound(const JobFacts& facts, int round) {
+  const v1::SearchStrategy& strategy = facts.job.options().strategy();
+  const auto count = static_cast<int>(facts.job.options().candidates_per_round());
+  int prompt_count = 0, repair_count = 0;
+  std::set<int> parents;
+  for (const StoredPrompt& prompt : facts.prompts) {
+    if (prompt.round != round) continue;
+    ++prompt_count;
+    CHECK(prompt.temperature.has_value() == (strategy.temperature_high() > 0));
+    if (prompt.temperature) {
+      CHECK(*prompt.temperature >= strategy.temperature_low());
+      CHECK(*prompt.temperature <= strategy.temperature_high() + 1e-12);
+    }
+    const StoredCandidate* parent = FindCandidate(facts, prompt.parent_candidate);
+    if (prompt.branch == v1::TASK) continue;
+    REQUIRE(parent != nullptr);
+    CHECK(parent->round < round);
+    CHECK(parent->duplicate_of == 0);
+    CHECK(parent->dialogue == prompt.dialogue);
+    if (prompt.branch == v1::PERFORMANCE) {
+      CHECK(IsRight(*parent->result));
+      parents.insert(parent->number);
+    } else {
+      CHECK_FALSE(IsRight(*parent->result));
+      CHECK(parent->round == round - 1);
+      ++repair_count;
+    }
+  }
+  CHECK(prompt_count == count);
+  CHECK(parents.size() <= std::max(1u, strategy.parents()));
+  if (!parents.empty()) CHECK(repair_count <= std::lround(strategy.repair_share() * count));
+}
+
+TEST_CASE(
+    "whatever the strategy, a job ends, each round has N prompts, and each comes from a candidate it may come from") {
+  for (uint64_t seed = 1; seed <= 400; ++seed) {
+    INFO("seed " << seed);
+    SplitMix64 random(seed);
+    JobFacts facts =
+        FactsWithBaseline(1 + static_cast<uint32_t>(random.Below(6)), 1 + static_cast<uint32_t>(random.Below(8)));
+    facts.job.mutable_options()->set_seed(seed);
+    DrawStrategy(random, facts.job.mutable_options()->mutable_strategy());
+    const uint64_t failures_in_4 = random.Below(5);  // 4: nothing is ever right
+    FakeWorld world(std::move(facts), seed, [failures_in_4](SplitMix64& draw, const JobFacts& at) {
+      if (draw.Below(4) < failures_in_4) return testing::Failed(static_cast<v1::Outcome>(2 + draw.Below(7)));
+      return RandomResult(draw, at);
+    });
+    REQUIRE_NOTHROW(RunToEnd(world, CreatedAt()));
+    const JobFacts& after = world.facts();
+    const int last = after.prompts.back().round;
+    for (int round = 1; round <= last; ++round) CheckRound(after, round);
+    CHECK(CountedRounds(after, last) == static_cast<int>(after.job.options().round_count_max()));
+    CHECK(last <= static_cast<int>(after.job.options().round_count_max()) + kFreeRepairRoundsMax);
   }
 }
 

@@ -95,6 +95,7 @@ void FakeWorld::Do(const decision::StartRound& start) {
     prompt.branch = planned.branch;
     prompt.dialogue = planned.dialogue == 0 ? 1000 + prompt.number : planned.dialogue;
     prompt.parent_candidate = planned.parent_candidate;
+    prompt.temperature = planned.temperature;
     Require((planned.branch == v1::TASK) == (planned.parent_candidate == 0), "a branch without its candidate");
     facts_.prompts.push_back(prompt);
   }
