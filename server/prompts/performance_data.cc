@@ -74,11 +74,12 @@ void AddTried(const JobFacts& facts, PromptData* data) {
 
 }  // namespace
 
-void AddPerformance(const JobFacts& facts, const StoredCandidate& incumbent, PromptData* data) {
-  const v1::Evaluation& result = *incumbent.result;
+void AddPerformance(const JobFacts& facts, const StoredCandidate& candidate, PromptData* data) {
+  const v1::Evaluation& result = *candidate.result;
   const v1::Measurement& measurement = result.measurement();
-  data->set("candidate_number", std::to_string(incumbent.number));
-  data->set("code", CodeText(incumbent.source));
+  data->set("candidate_number", std::to_string(candidate.number));
+  data->set("is_incumbent", candidate.number == facts.incumbent);
+  data->set("code", CodeText(candidate.source));
   data->set("latency", LatencyText(measurement));
   if (measurement.latency_us() > 0) {
     const double baseline_us = facts.baseline->measurement().latency_us();

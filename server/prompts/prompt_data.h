@@ -22,9 +22,17 @@ void AddDevice(const v1::DeviceFacts& device, const PromptTemplates& templates, 
 // failed candidate. Nothing that a held-out case's result says is among them but that there was one.
 void AddFailure(const JobFacts& facts, const StoredCandidate& candidate, PromptData* data);
 
-// candidate_number, code, latency, speedup, floor, floor_share, estimated, limited_by, has_hints, hints[line],
-// has_tried, tried[number, parent, change, outcome, latency], tried_left_out: of the incumbent.
-void AddPerformance(const JobFacts& facts, const StoredCandidate& incumbent, PromptData* data);
+// candidate_number, is_incumbent, code, latency, speedup, floor, floor_share, estimated, limited_by, has_hints,
+// hints[line], has_tried, tried[number, parent, change, outcome, latency], tried_left_out: of a right candidate.
+void AddPerformance(const JobFacts& facts, const StoredCandidate& candidate, PromptData* data);
+
+// has_other_failures, failures_shown[the keys of AddFailure]: of the candidates with these numbers, as far as their
+// code fits into kOtherFailuresBytesMax.
+void AddOtherFailures(const JobFacts& facts, const std::vector<int>& numbers, PromptData* data);
+
+// has_lessons, lessons_shown[lesson_task, lesson_device, lesson_speedup, lesson_how, lesson_text, lesson_code]: what
+// earlier jobs found out, within kLessonsBytesMax.
+void AddLessons(const JobFacts& facts, PromptData* data);
 
 // "12.3 us", or "an estimated 12.3 us".
 std::string LatencyText(const v1::Measurement& measurement);

@@ -12,8 +12,10 @@
 namespace fsr {
 
 inline constexpr int kPromptBytesMax = 512 * 1024;
-inline constexpr int kPromptLogBytesMax = 8 * 1024;     // of a compiler log, a diagnosis or a description in a prompt
-inline constexpr int kPromptCodeBytesMax = 192 * 1024;  // of a candidate's code in a prompt
+inline constexpr int kPromptLogBytesMax = 8 * 1024;       // of a compiler log, a diagnosis or a description in a prompt
+inline constexpr int kPromptCodeBytesMax = 192 * 1024;    // of a candidate's code in a prompt
+inline constexpr int kOtherFailuresBytesMax = 96 * 1024;  // of the code of the other failures in a merged prompt
+inline constexpr int kLessonsBytesMax = 24 * 1024;        // of what earlier jobs found out in a first prompt
 inline constexpr int kTemplateBytesMax = 64 * 1024;
 
 // system.mustache, task.mustache, compile_failure.mustache, run_failure.mustache, rejected.mustache,

@@ -14,10 +14,11 @@ namespace fsr {
 namespace {
 
 constexpr std::array kTemplateFiles = {
-    "system.mustache",   "task.mustache",         "compile_failure.mustache", "run_failure.mustache",
-    "rejected.mustache", "mismatch.mustache",     "performance.mustache",     "answer.mustache",
-    "device.mustache",   "restrictions.mustache", "task_facts.mustache",      "arch/turing.md",
-    "arch/ampere.md",    "arch/ada.md",           "arch/hopper.md",           "arch/blackwell.md",
+    "system.mustache",         "task.mustache",         "compile_failure.mustache", "run_failure.mustache",
+    "rejected.mustache",       "mismatch.mustache",     "performance.mustache",     "answer.mustache",
+    "device.mustache",         "restrictions.mustache", "task_facts.mustache",      "lessons.mustache",
+    "other_failures.mustache", "arch/turing.md",        "arch/ampere.md",           "arch/ada.md",
+    "arch/hopper.md",          "arch/blackwell.md",
 };
 
 absl::Status CheckTemplate(const std::string& file, const std::string& text) {

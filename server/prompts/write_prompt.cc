@@ -72,7 +72,9 @@ absl::StatusOr<WrittenPrompt> WritePrompt(const PromptTemplates& templates, cons
   AddDevice(device, templates, &data);
   data.set("baseline_code", CodeText(facts.task.baseline_source()));
   data.set("baseline_latency", LatencyText(facts.baseline->measurement()));
-  if (planned.branch != v1::TASK) {
+  if (planned.branch == v1::TASK) {
+    AddLessons(facts, &data);
+  } else {
     const StoredCandidate* parent = FindCandidate(facts, planned.parent_candidate);
     if (parent == nullptr || !parent->result) {
       return absl::InternalError(fmt::format("A {} prompt was planned for candidate {}, which has no result.",
@@ -80,8 +82,10 @@ absl::StatusOr<WrittenPrompt> WritePrompt(const PromptTemplates& templates, cons
     }
     if (planned.branch == v1::PERFORMANCE) {
       AddPerformance(facts, *parent, &data);
+      if (!planned.hint.empty()) data.set("hint", planned.hint);
     } else {
       AddFailure(facts, *parent, &data);
+      AddOtherFailures(facts, planned.other_failures, &data);
     }
   }
   WrittenPrompt written;

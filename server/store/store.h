@@ -77,6 +77,7 @@ struct JobFacts {
   std::map<std::string, std::string> prompt_templates;  // overrides, by file name
   EvaluationId baseline_evaluation = 0;                 // 0: not enqueued
   std::optional<v1::Evaluation> baseline;               // finished
+  std::vector<v1::Lesson> lessons;                      // of earlier jobs, chosen when this one began; best first
   std::vector<StoredPrompt> prompts;                    // by number
   std::vector<StoredCandidate> candidates;              // by number
   int incumbent = 0;                                    // candidate number; 0: none
