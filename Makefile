@@ -3,7 +3,7 @@ PRESET ?= release
 BUILD := build/$(PRESET)
 CONFIGURE_FLAGS := $(if $(FSR_CUDA_ROOT),-DFSR_CUDA_ROOT=$(FSR_CUDA_ROOT))
 
-.PHONY: run test build setup bench bench-gpu format lint bundle clean
+.PHONY: run test build setup bench bench-gpu format lint fuzz bundle clean
 
 run: build  ## build, then search a fast kernel for tasks/transpose on the simulated H200, without a model
 	$(BUILD)/bin/fsr run tasks/transpose
@@ -36,6 +36,15 @@ lint:  ## formatting, clang-tidy, and clang's thread-safety analysis
 	tests/tidy.sh
 	$(MAKE) build PRESET=clang
 	git ls-files '*.cc' | xargs -P 2 -n 8 clang-tidy-14 --quiet -p build/clang
+
+SECONDS ?= 60
+fuzz:  ## SECONDS of random answers, with sanitizers; what was found to be interesting is kept in build/fuzz/corpus
+	@deploy/setup.sh lint
+	@mkdir -p build/fuzz/corpus
+	@cmake --preset fuzz >build/fuzz.configure.log 2>&1 || { cat build/fuzz.configure.log; exit 1; }
+	@cmake --build --preset fuzz
+	build/fuzz/bin/fsr_answer_fuzz -max_total_time=$(SECONDS) -timeout=20 -rss_limit_mb=4096 -max_len=20000 \
+	  -dict=tests/fuzz/answer.dict -artifact_prefix=build/fuzz/ build/fuzz/corpus tests/fuzz/answers
 
 bundle: build  ## build/fsr-bundle.tar.gz: runs on another recent Linux with nothing but driver and toolkit
 	deploy/bundle.sh $(BUILD)

@@ -9,11 +9,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "fsr/v1/search.pb.h"
+#include "server/answers/limits.h"
 #include "server/store/store.h"
 
 namespace fsr {
-
-inline constexpr int kCompletionBytesMax = 1 << 20;
 
 struct Completion {
   int prompt = 0;      // the number of the prompt that it answers

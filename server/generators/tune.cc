@@ -12,7 +12,8 @@
 #include "common/random.h"
 #include "common/status.h"
 #include "common/status_macros.h"
-#include "server/generators/completion.h"
+#include "server/answers/fenced_block.h"
+#include "server/answers/read_answer.h"
 #include "server/generators/tune_search.h"
 
 namespace fsr {
@@ -83,7 +84,7 @@ class Tune : public Generator {
   std::optional<Configuration> ConfigurationOf(const StoredPrompt& prompt) {
     const auto [entry, is_new] = read_.try_emplace(prompt.number);
     if (!is_new) return entry->second;
-    const auto code = FindCode(*prompt.completion);
+    const auto code = ReadAnswer(*prompt.completion, {task_, ""});
     if (!std::holds_alternative<std::string>(code)) return std::nullopt;
     const auto plan = ParseLaunchPlan(std::get<std::string>(code), task_, fixed_ ? &*fixed_ : nullptr);
     if (!plan.ok() || plan->tunables.size() != plan_.tunables.size()) return std::nullopt;

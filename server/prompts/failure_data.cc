@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "common/task_loader.h"
-#include "server/generators/completion.h"
+#include "server/answers/fenced_block.h"
 #include "server/prompts/prompt_data.h"
 
 namespace fsr {

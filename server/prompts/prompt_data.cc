@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "server/generators/completion.h"
+#include "server/answers/fenced_block.h"
 
 namespace fsr {
 namespace {

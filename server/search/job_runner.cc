@@ -13,7 +13,7 @@
 #include "common/status.h"
 #include "common/status_macros.h"
 #include "common/task_loader.h"
-#include "server/generators/completion.h"
+#include "server/answers/read_answer.h"
 #include "server/search/storing_sink.h"
 
 namespace fsr {
@@ -21,12 +21,18 @@ namespace {
 
 bool HasEnded(const v1::Job& job) { return job.state() != v1::Job::QUEUED && job.state() != v1::Job::RUNNING; }
 
-v1::Evaluation Refusal(const std::string& diagnosis) {
+v1::Evaluation Refusal(const UnreadableAnswer& unreadable) {
   v1::Evaluation refused;
-  refused.set_outcome(v1::COMPILE_ERROR);
-  refused.set_signature("answer_without_code");
-  refused.set_diagnosis(diagnosis);
+  refused.set_outcome(unreadable.outcome);
+  refused.set_signature(unreadable.signature);
+  refused.set_diagnosis(unreadable.diagnosis);
   return refused;
+}
+
+// The code that a prompt shows, which edits in its answer are made to.
+const std::string& ShownSource(const JobFacts& facts, const StoredPrompt& prompt) {
+  const StoredCandidate* parent = FindCandidate(facts, prompt.parent_candidate);
+  return parent == nullptr ? facts.task.baseline_source() : parent->source;
 }
 
 std::string SourceHash(const std::string& source) { return Sha256Hex(NormalizedSource(source)); }
@@ -184,13 +190,14 @@ absl::Status JobRunner::Do(const JobFacts& facts, const decision::MakeCandidates
     if (std::find(make.prompts.begin(), make.prompts.end(), prompt.number) == make.prompts.end()) continue;
     NewCandidate candidate;
     candidate.prompt = prompt.number;
-    const auto code = FindCode(*prompt.completion);
-    if (const auto* without_code = std::get_if<AnswerWithoutCode>(&code)) {
-      candidate.refused = Refusal(without_code->diagnosis);
+    auto answer = ReadAnswer(*prompt.completion, {facts.task, ShownSource(facts, prompt)});
+    if (auto* unreadable = std::get_if<UnreadableAnswer>(&answer)) {
+      candidate.refused = Refusal(*unreadable);
+      candidate.source = std::move(unreadable->source);
       RETURN_IF_ERROR(store_.AddCandidate(job_, candidate));
       continue;
     }
-    candidate.source = std::get<std::string>(code);
+    candidate.source = std::get<std::string>(std::move(answer));
     candidate.source_hash = SourceHash(candidate.source);
     // The number of a twin made just now is known only after the next look at the facts.
     if (!made.insert(candidate.source_hash).second) continue;

@@ -9,6 +9,7 @@
 #include "common/quote.h"
 #include "common/random.h"
 #include "common/status.h"
+#include "common/utf8.h"
 
 namespace fsr {
 
@@ -115,6 +116,17 @@ TEST_CASE("UTF-8 is told from what only looks like it") {
                           "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xe2\x82", "\xff"}) {
     CHECK_FALSE(IsUtf8(bad));
   }
+}
+
+TEST_CASE("what is not UTF-8 is replaced, the rest stays") {
+  CHECK(ToUtf8("caf\xC3\xA9 \xE2\x86\x92 \xF0\x9F\x98\x80") == "caf\xC3\xA9 \xE2\x86\x92 \xF0\x9F\x98\x80");
+  const std::string kReplacement = "\xEF\xBF\xBD";
+  CHECK(ToUtf8("a\xFFz") == "a" + kReplacement + "z");
+  CHECK(ToUtf8(std::string_view("a\0z", 3)) == "a" + kReplacement + "z");
+  CHECK(ToUtf8("\xC0\xAF") == kReplacement + kReplacement);                     // overlong
+  CHECK(ToUtf8("\xED\xA0\x80") == kReplacement + kReplacement + kReplacement);  // a surrogate
+  CHECK(ToUtf8("\xF4\x90\x80\x80").size() == 12);                               // beyond U+10FFFF
+  CHECK(ToUtf8("\xE2\x86") == kReplacement + kReplacement);                     // cut off
 }
 
 }  // namespace fsr

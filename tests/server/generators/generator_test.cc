@@ -6,7 +6,7 @@
 #include "common/files.h"
 #include "common/launch_plan.h"
 #include "common/task_loader.h"
-#include "server/generators/completion.h"
+#include "server/answers/read_answer.h"
 #include "tests/server/made_task.h"
 
 namespace fsr {
@@ -91,7 +91,7 @@ void EvaluateAll(JobFacts* facts) {
     candidate.number = prompt.candidate = static_cast<int>(facts->candidates.size()) + 1;
     candidate.round = prompt.round;
     candidate.prompt = prompt.number;
-    candidate.source = std::get<std::string>(FindCode(*prompt.completion));
+    candidate.source = std::get<std::string>(ReadAnswer(*prompt.completion, {facts->task, ""}));
     const auto plan = ParseLaunchPlan(candidate.source, facts->task);
     REQUIRE(plan.ok());
     candidate.result.emplace();
@@ -209,7 +209,7 @@ TEST_CASE("the recording bundled with the transpose is a dialogue of whole candi
     INFO("answer " << prompt.number);
     REQUIRE(prompt.completion);
     CHECK(!prompt.change.empty());
-    const auto plan = ParseLaunchPlan(std::get<std::string>(FindCode(*prompt.completion)), *task);
+    const auto plan = ParseLaunchPlan(std::get<std::string>(ReadAnswer(*prompt.completion, {*task, ""})), *task);
     REQUIRE(plan.ok());
     for (const v1::Case& which : task->cases()) CHECK(Resolve(*plan, *task, which).ok());
     CHECK(Resolve(*plan, *task, task->measure()).ok());

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 
-#include "server/generators/completion.h"
+#include "server/answers/answer_blocks.h"
 #include "tests/server/made_task.h"
 
 namespace fsr {
@@ -225,10 +225,10 @@ TEST_CASE("nothing in a candidate breaks out of its block or is read as a templa
     const std::string text = Write(FactsWith(Failure(v1::MISMATCH), source), branch).user_text;
     CHECK_THAT(text, Contains(source));
     // Read like an answer, the block is the whole source again.
-    CHECK(std::get<std::string>(FindCode(text)) == source);
+    CHECK(SplitAnswer(text).blocks.back().text == source);
   }
   const std::string text = Write(FactsWith(Right(5, true), source), v1::PERFORMANCE).user_text;
-  CHECK(std::get<std::string>(FindCode(text)) == source);
+  CHECK(SplitAnswer(text).blocks.back().text == source);
 }
 
 TEST_CASE("the largest candidate still fits into a prompt") {
