@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that fsr is built from, and only those that are missing. Root is asked for only then.
 #   deploy/setup.sh          what building and testing need
-#   deploy/setup.sh lint     also what `make format` and `make lint` need
+#   deploy/setup.sh lint     also what `make format`, `make lint` and `make fuzz` need
 set -euo pipefail
 
 packages=(
@@ -17,10 +17,12 @@ packages=(
   libyaml-cpp-dev                                   # task.yaml
   libcli11-dev                                      # command lines
   libkainjow-mustache-dev                           # prompt templates
-  catch2 nlohmann-json3-dev                         # tests
+  nlohmann-json3-dev                                # answers in JSON
+  catch2                                            # tests
 )
 if [ "${1:-}" = lint ]; then
-  packages+=(clang-14 clang-format-14 clang-tidy-14)
+  packages+=(clang-14 clang-format-14 clang-tidy-14
+    libclang-rt-14-dev)                             # clang's sanitizers and fuzzer
 fi
 
 missing=()
