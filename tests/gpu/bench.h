@@ -32,6 +32,7 @@ absl::Status BenchSelfComparison(const BenchOptions& options);
 absl::Status BenchStages(const BenchOptions& options);
 absl::Status BenchFaults(const BenchOptions& options);
 absl::Status BenchSimulator(const BenchOptions& options);
+absl::Status BenchApprox(const BenchOptions& options);
 absl::Status BenchTable(const BenchOptions& options);
 absl::Status BenchBandwidth(const BenchOptions& options);
 absl::Status BenchCold(const BenchOptions& options);

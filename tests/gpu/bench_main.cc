@@ -23,7 +23,7 @@ struct CommandLine {
 
   CLI::App* Add(const char* name, const char* what, Part part, int count, const Wants& wants) {
     CLI::App* command = app.add_subcommand(name, what);
-    if (part != &BenchTable && part != &BenchBandwidth) {
+    if (count > 0) {
       // The default depends on the part, so it is set when the part is chosen.
       command->add_option("--count", options.count, fmt::format("How many (default {})", count));
     }
@@ -52,6 +52,10 @@ int Main(int argc, char** argv) {
   CLI::App* simulator = line.Add("simulator", "The same kernels simulated and on the GPU; --count variants a task",
                                  &BenchSimulator, 10, {.tasks = true, .seed = true});
   simulator->add_flag("--only-simulated", line.options.only_simulated, "Without the GPU's half");
+  CLI::App* approx =
+      line.Add("approx", "Approximate instructions simulated and on the GPU, for all inputs of some ranges",
+               &BenchApprox, 0, {});
+  approx->add_option("--folder", line.options.folder, "Where the results are written, if they are to be kept");
   line.Add("table", "Baseline, winner and floor of every task, from FOLDER/TASK.json of fsr run --json", &BenchTable, 0,
            {.tasks = true, .folder = true});
   line.Add("bandwidth", "Winners' bandwidth against a copy's, from FOLDER/TASK.json of fsr run --json", &BenchBandwidth,
