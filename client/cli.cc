@@ -45,6 +45,7 @@ struct Invocation {
   JobRequestOptions job_request;
   EvaluateOptions evaluate;
   std::string name, second_name, output, device_kind, watch_device;
+  v1::ListLessonsRequest lessons;
   uint64_t after_sequence = 0;
   int count_max = 50;
   bool diff = false;
@@ -77,14 +78,46 @@ void AddJobOptions(CLI::App* app, Invocation& in) {
       ->check(CheckWholeNumber);
 }
 
+// How rounds are planned; none of it given is the search as published, with hints and memory.
+void AddStrategyOptions(CLI::App* app, Invocation& in) {
+  v1::SearchStrategy& strategy = *in.job_request.options.mutable_strategy();
+  const auto set_number = [app](const char* flag, const char* help, const std::function<void(double)>& set) {
+    app->add_option_function<double>(flag, set, help);
+  };
+  set_number("--repair-share", "Once something is right: this part of a round (0 to 1) mends near misses",
+             [&](double x) { strategy.set_repair_share(x); });
+  app->add_option_function<uint32_t>(
+      "--parents", [&](uint32_t n) { strategy.set_parents(n); },
+      "Improve the best so many right kernels in turn (default 1, at most 16)");
+  set_number("--temperature-low", "Temperature of a round's first prompt (0 to 2; default: the model's own)",
+             [&](double x) { strategy.set_temperature_low(x); });
+  set_number("--temperature-high", "Temperature of a round's last prompt; those between are spread evenly",
+             [&](double x) { strategy.set_temperature_high(x); });
+  const auto set_flag = [app](const char* flag, const char* help, const std::function<void()>& set) {
+    app->add_flag_callback(flag, set, help);
+  };
+  set_flag("--merge-failures", "While nothing is right: one prompt shows all failures, not one prompt a failure",
+           [&] { strategy.set_merge_failures(true); });
+  set_flag("--free-repair-rounds", "Rounds before anything is right (at most 32) do not count against --rounds",
+           [&] { strategy.set_free_repair_rounds(true); });
+  set_flag("--final-round-only", "The answer is the best of the last round with a right kernel, not of the whole job",
+           [&] { strategy.set_final_round_only(true); });
+  set_flag("--no-hints", "Suggest no directions: all prompts from one kernel are the same",
+           [&] { strategy.set_no_hints(true); });
+  set_flag("--no-memory", "Tell the model nothing of earlier jobs, and leave no lesson for later ones",
+           [&] { strategy.set_no_memory(true); });
+}
+
 void AddSearchCommands(CLI::App& app, Invocation& in) {
   CLI::App* run = app.add_subcommand("run", "Search a fast kernel for a task and show how it goes");
   AddJobOptions(run, in);
+  AddStrategyOptions(run, in);
   run->add_option("--output", in.job_request.output, "Where the best kernel is written");
   run->callback([&in] { in.command = [&in](Session& s) { return RunCommand(s, in.job_request); }; });
 
   CLI::App* submit = app.add_subcommand("submit", "Hand a job in and return");
   AddJobOptions(submit, in);
+  AddStrategyOptions(submit, in);
   submit->callback([&in] { in.command = [&in](Session& s) { return SubmitCommand(s, in.job_request); }; });
 
   CLI::App* watch = app.add_subcommand("watch", "Follow a job to its end; with --json one event a line");
@@ -140,6 +173,20 @@ void AddReadingCommands(CLI::App& app, Invocation& in) {
   dialogue->add_option("job", in.name)->required();
   dialogue->add_option("dialogue", in.second_name, "The number of one dialogue; default: all of the job");
   dialogue->callback([&in] { in.command = [&in](Session& s) { return DialogueCommand(s, in.name, in.second_name); }; });
+
+  CLI::App* lessons = app.add_subcommand("lessons", "What earlier jobs found out, as later ones are told");
+  lessons->add_option_function<std::string>(
+      "query", [&in](const std::string& text) { in.lessons.set_query(text); },
+      "Words to look for; default: newest first");
+  lessons->add_option_function<std::string>(
+      "--task", [&in](const std::string& text) { in.lessons.set_task(text); }, "Only of this task");
+  lessons->add_option_function<std::string>(
+      "--device-kind", [&in](const std::string& text) { in.lessons.set_device_kind(text); }, "Such as sim:h200");
+  lessons
+      ->add_option_function<uint32_t>(
+          "--count", [&in](uint32_t n) { in.lessons.set_count_max(n); }, "At most so many (default 20)")
+      ->check(CLI::Range(1, 100));
+  lessons->callback([&in] { in.command = [&in](Session& s) { return LessonsCommand(s, in.lessons); }; });
 
   CLI::App* workers = app.add_subcommand("workers", "The workers of the coordinator");
   workers->callback([&in] { in.command = [](Session& s) { return WorkersCommand(s); }; });

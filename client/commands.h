@@ -24,10 +24,11 @@ int SubmitCommand(Session& session, const JobRequestOptions& options);  // run.c
 int WatchCommand(Session& session, const std::string& job, const std::string& device,
                  uint64_t after_sequence);  // run.cc
 
-int JobsCommand(Session& session, int count_max);             // jobs.cc
-int JobCommand(Session& session, const std::string& job);     // jobs.cc
-int CancelCommand(Session& session, const std::string& job);  // jobs.cc
-int WorkersCommand(Session& session);                         // jobs.cc
+int JobsCommand(Session& session, int count_max);                             // jobs.cc
+int JobCommand(Session& session, const std::string& job);                     // jobs.cc
+int CancelCommand(Session& session, const std::string& job);                  // jobs.cc
+int WorkersCommand(Session& session);                                         // jobs.cc
+int LessonsCommand(Session& session, const v1::ListLessonsRequest& request);  // jobs.cc
 
 int BestCommand(Session& session, const std::string& task, const std::string& device_kind,
                 const std::string& output);                                                  // candidates.cc

@@ -1,4 +1,4 @@
-// jobs, job, cancel, workers.
+// jobs, job, cancel, workers, lessons.
 #include <fmt/format.h>
 
 #include "client/commands.h"
@@ -53,6 +53,11 @@ int CancelCommand(Session& session, const std::string& job) {
       [](const v1::Job& cancelled) {
         return fmt::format("{} is cancelled; what it found stays.\n", cancelled.name());
       });
+}
+
+int LessonsCommand(Session& session, const v1::ListLessonsRequest& request) {
+  return Print(
+      session, [&](SearchClient& client) { return client.ListLessons(request); }, RenderLessons);
 }
 
 int WorkersCommand(Session& session) {

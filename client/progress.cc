@@ -26,7 +26,9 @@ void Progress::Show(const v1::Event& event) {
       break;
   }
   const std::string line = RenderEvent(event);
-  if (!line.empty()) Say(line);
+  // A stream that is taken up again tells a note once more.
+  if (!line.empty() && !(event.has_job_state_changed() && line == last_note_)) Say(line);
+  if (event.has_job_state_changed()) last_note_ = line;
   if (terminal_) DrawStatus();
 }
 

@@ -27,6 +27,7 @@ class Progress {
   const bool terminal_;
   bool status_shown_ = false;
   uint32_t round_ = 0, made_ = 0, evaluated_ = 0;
+  std::string last_note_;
   std::string best_ = "nothing right yet";
 };
 

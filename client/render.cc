@@ -69,6 +69,7 @@ std::string RenderJob(const v1::Job& job) {
   std::string text = fmt::format("{}: {} on {} with {}, {}\n", job.name(), job.task(), job.device_kind(),
                                  job.generator().name(), RenderState(job.state()));
   if (!job.stop_reason().empty()) text += fmt::format("  why it ended     {}\n", job.stop_reason());
+  if (!job.note().empty()) text += fmt::format("  waits            {}\n", job.note());
   text += fmt::format("  created          {}\n", RenderTime(job.created_at_us()));
   if (job.finished_at_us() != 0) {
     text += fmt::format("  took             {:.1f} s\n",
@@ -184,8 +185,26 @@ std::string RenderWorkers(const v1::ListWorkersResponse& workers) {
   return text;
 }
 
+std::string RenderLessons(const v1::ListLessonsResponse& lessons) {
+  if (lessons.lessons().empty())
+    return "no lessons yet: a job that finds a faster kernel than the baseline leaves one\n";
+  std::string text;
+  for (const v1::Lesson& lesson : lessons.lessons()) {
+    text +=
+        fmt::format("{} on {}: {:.2f}x the baseline{}, {}, {}\n", lesson.task(), lesson.device_kind(), lesson.speedup(),
+                    lesson.estimated() ? " (estimated)" : "", lesson.candidate(), RenderTime(lesson.created_at_us()));
+    if (!lesson.tags().empty()) text += fmt::format("tags: {}\n", fmt::join(lesson.tags(), ", "));
+    text += lesson.text() + "\n";
+  }
+  return text;
+}
+
 std::string RenderEvent(const v1::Event& event) {
   switch (event.what_case()) {
+    case v1::Event::kJobStateChanged: {
+      const std::string& note = event.job_state_changed().job().note();
+      return note.empty() ? "" : "waits: " + note;
+    }
     case v1::Event::kBaselineMeasured: {
       const v1::Evaluation& e = event.baseline_measured().evaluation();
       if (e.outcome() != v1::MEASURED)

@@ -20,6 +20,7 @@ std::string RenderCandidateLine(const v1::Candidate& candidate);
 std::string RenderCandidate(const v1::Candidate& candidate);  // outcome, cases, log, counters, source
 std::string RenderEvaluation(const v1::Evaluation& evaluation);
 std::string RenderDialogue(const v1::Dialogue& dialogue);
+std::string RenderLessons(const v1::ListLessonsResponse& lessons);  // without sources
 std::string RenderWorkers(const v1::ListWorkersResponse& workers);
 // One line, or empty for an event that says nothing new to a person.
 std::string RenderEvent(const v1::Event& event);

@@ -204,4 +204,8 @@ absl::StatusOr<v1::ListTasksResponse> SearchClient::ListTasks() {
   return Call<v1::ListTasksResponse>(*impl_, &Stub::ListTasks, v1::ListTasksRequest());
 }
 
+absl::StatusOr<v1::ListLessonsResponse> SearchClient::ListLessons(const v1::ListLessonsRequest& request) {
+  return Call<v1::ListLessonsResponse>(*impl_, &Stub::ListLessons, request);
+}
+
 }  // namespace fsr

@@ -55,6 +55,7 @@ class SearchClient {
   absl::StatusOr<v1::Evaluation> Evaluate(const v1::EvaluateRequest& request);
   absl::StatusOr<v1::ListWorkersResponse> ListWorkers();
   absl::StatusOr<v1::ListTasksResponse> ListTasks();
+  absl::StatusOr<v1::ListLessonsResponse> ListLessons(const v1::ListLessonsRequest& request);
 
  private:
   struct Impl;

@@ -15,7 +15,13 @@ grpc::Status SearchServiceImpl::CreateJob(grpc::ServerContext*, const v1::Create
 }
 
 grpc::Status SearchServiceImpl::GetJob(grpc::ServerContext*, const v1::GetJobRequest* request, v1::Job* response) {
-  return Answer(store_.GetJob(request->name()), response);
+  return Answer(JobWithNote(request->name()), response);
+}
+
+absl::StatusOr<v1::Job> SearchServiceImpl::JobWithNote(const std::string& name) {
+  ASSIGN_OR_RETURN(v1::Job job, store_.GetJob(name));
+  job.set_note(coordinator_.NoteOf(name));
+  return job;
 }
 
 grpc::Status SearchServiceImpl::ListJobs(grpc::ServerContext*, const v1::ListJobsRequest* request,
@@ -23,15 +29,9 @@ grpc::Status SearchServiceImpl::ListJobs(grpc::ServerContext*, const v1::ListJob
   return Answer(store_.ListJobs(*request), response);
 }
 
-absl::StatusOr<v1::Job> SearchServiceImpl::Cancel(const std::string& name) {
-  ASSIGN_OR_RETURN(const JobId job, store_.FindJob(name));
-  RETURN_IF_ERROR(store_.EndJob(job, v1::Job::CANCELLED, "cancelled by request"));
-  return store_.GetJob(name);
-}
-
 grpc::Status SearchServiceImpl::CancelJob(grpc::ServerContext*, const v1::CancelJobRequest* request,
                                           v1::Job* response) {
-  return Answer(Cancel(request->name()), response);
+  return Answer(coordinator_.CancelJob(request->name()), response);
 }
 
 absl::Status SearchServiceImpl::Watch(const v1::WatchJobRequest& request, const grpc::ServerContext& context,
@@ -39,6 +39,7 @@ absl::Status SearchServiceImpl::Watch(const v1::WatchJobRequest& request, const 
   ASSIGN_OR_RETURN(const JobId job, store_.FindJob(request.name()));
   const Waiting::Place place(&waiting_);
   uint64_t sequence = request.after_sequence();
+  std::string note;
   while (true) {
     RETURN_IF_ERROR(place.Check());
     if (context.IsCancelled()) return absl::CancelledError("the client has gone");
@@ -52,6 +53,15 @@ absl::Status SearchServiceImpl::Watch(const v1::WatchJobRequest& request, const 
     }
     if (!events.empty()) continue;
     if (ended) return absl::OkStatus();
+    if (std::string now = coordinator_.NoteOf(request.name()); now != note) {
+      note = std::move(now);
+      v1::Event event;
+      event.set_sequence(sequence);
+      event.set_at_us(absl::ToUnixMicros(clock_.Now()));
+      event.set_job(request.name());
+      ASSIGN_OR_RETURN(*event.mutable_job_state_changed()->mutable_job(), JobWithNote(request.name()));
+      if (!writer.Write(event)) return absl::CancelledError("the client has gone");
+    }
     store_.changes().AwaitChange(seen, clock_.Now() + kClientCheckInterval);
   }
 }
@@ -95,6 +105,11 @@ grpc::Status SearchServiceImpl::ListWorkers(grpc::ServerContext*, const v1::List
 grpc::Status SearchServiceImpl::ListTasks(grpc::ServerContext*, const v1::ListTasksRequest*,
                                           v1::ListTasksResponse* response) {
   return Answer(store_.ListTasks(), response);
+}
+
+grpc::Status SearchServiceImpl::ListLessons(grpc::ServerContext*, const v1::ListLessonsRequest* request,
+                                            v1::ListLessonsResponse* response) {
+  return Answer(store_.ListLessons(*request), response);
 }
 
 }  // namespace fsr

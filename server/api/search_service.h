@@ -38,9 +38,10 @@ class SearchServiceImpl final : public v1::SearchService::Service {
   grpc::Status Evaluate(grpc::ServerContext*, const v1::EvaluateRequest*, v1::Evaluation*) override;
   grpc::Status ListWorkers(grpc::ServerContext*, const v1::ListWorkersRequest*, v1::ListWorkersResponse*) override;
   grpc::Status ListTasks(grpc::ServerContext*, const v1::ListTasksRequest*, v1::ListTasksResponse*) override;
+  grpc::Status ListLessons(grpc::ServerContext*, const v1::ListLessonsRequest*, v1::ListLessonsResponse*) override;
 
  private:
-  absl::StatusOr<v1::Job> Cancel(const std::string& name);
+  absl::StatusOr<v1::Job> JobWithNote(const std::string& name);
   absl::Status Watch(const v1::WatchJobRequest& request, const grpc::ServerContext& context,
                      grpc::ServerWriter<v1::Event>& writer);
 

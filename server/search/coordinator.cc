@@ -11,6 +11,8 @@
 #include "common/random.h"
 #include "common/status.h"
 #include "common/status_macros.h"
+#include "server/search/end_job.h"
+#include "server/search/job_notes.h"
 #include "server/search/job_request.h"
 #include "server/search/job_runner.h"
 
@@ -55,6 +57,14 @@ class Coordinator::Impl {
     return std::move(created.job);
   }
 
+  absl::StatusOr<v1::Job> CancelJob(const std::string& name) {
+    ASSIGN_OR_RETURN(const JobId job, store_->FindJob(name));
+    RETURN_IF_ERROR(EndJob(store_, job, v1::Job::CANCELLED, "cancelled by request"));
+    return store_->GetJob(name);
+  }
+
+  std::string NoteOf(const std::string& name) const { return notes_.Of(name); }
+
  private:
   struct Running {
     std::thread thread;
@@ -92,7 +102,7 @@ class Coordinator::Impl {
       if (running_.count(job) != 0) continue;
       Running& running = running_[job];
       running.thread = std::thread([this, job, &running] {
-        JobRunner(job, store_, clock_, &options_, &stopping_).Run();
+        JobRunner(job, store_, clock_, &options_, &stopping_, &notes_).Run();
         running.done = true;
         store_->changes().Notify();  // a place is free
       });
@@ -105,6 +115,7 @@ class Coordinator::Impl {
   Options options_;
   std::atomic<bool> stopping_{false};
   std::map<JobId, Running> running_;
+  JobNotes notes_;
 
   absl::Mutex mutex_;  // of Start and Stop
   std::thread supervisor_ ABSL_GUARDED_BY(mutex_);
@@ -118,5 +129,7 @@ void Coordinator::Stop() { impl_->Stop(); }
 absl::StatusOr<v1::Job> Coordinator::CreateJob(v1::CreateJobRequest request) {
   return impl_->CreateJob(std::move(request));
 }
+absl::StatusOr<v1::Job> Coordinator::CancelJob(const std::string& name) { return impl_->CancelJob(name); }
+std::string Coordinator::NoteOf(const std::string& name) const { return impl_->NoteOf(name); }
 
 }  // namespace fsr

@@ -40,6 +40,10 @@ class Coordinator {
 
   // Checks the request, fills in defaults, stores the job. What CreateJob of the API does.
   absl::StatusOr<v1::Job> CreateJob(v1::CreateJobRequest request);
+  // Ends a job that has not ended. What CancelJob of the API does.
+  absl::StatusOr<v1::Job> CancelJob(const std::string& name);
+  // What trouble the job waits out now; empty: none.
+  std::string NoteOf(const std::string& name) const;
 
  private:
   class Impl;

@@ -14,6 +14,7 @@
 #include "common/status_macros.h"
 #include "common/task_loader.h"
 #include "server/answers/read_answer.h"
+#include "server/search/end_job.h"
 #include "server/search/storing_sink.h"
 
 namespace fsr {
@@ -62,15 +63,15 @@ void JobRunner::Run() {
     absl::StatusOr<JobFacts> facts = store_.LoadFacts(job_);
     if (absl::IsNotFound(facts.status())) return;
     if (facts.ok() && HasEnded(facts->job)) return;
+    if (facts.ok()) job_name_ = facts->job.name();
     const absl::Status status = facts.ok() ? Step(*facts, seen) : facts.status();
     if (status.ok()) {
-      store_backoff_ = absl::ZeroDuration();
+      EndWait(&store_backoff_);
       continue;
     }
     if (IsOver()) return;  // it was cancelled under our hands
     // Not the job's fault: it stays, and goes on when the store works again.
-    spdlog::warn("Job {} has to wait, since the store does not work: {}", job_, MessageOf(status));
-    Pause(&store_backoff_, absl::InfiniteFuture());
+    WaitOut(fmt::format("the store does not work: {}", MessageOf(status)), &store_backoff_, absl::InfiniteFuture());
   }
 }
 
@@ -154,7 +155,7 @@ absl::Status JobRunner::Do(const JobFacts& facts, const decision::Ask& ask) {
   RETURN_IF_ERROR(sink.trouble());
   if (stopping_) return absl::OkStatus();
   if (answered.ok()) {
-    generator_backoff_ = absl::ZeroDuration();
+    EndWait(&generator_backoff_);
     return absl::OkStatus();
   }
   if (absl::IsOutOfRange(answered)) {
@@ -162,8 +163,8 @@ absl::Status JobRunner::Do(const JobFacts& facts, const decision::Ask& ask) {
     return absl::OkStatus();
   }
   if (absl::IsUnavailable(answered)) {
-    spdlog::warn("{}: the generator is asked again later: {}", facts.job.name(), MessageOf(answered));
-    Pause(&generator_backoff_, WallDeadline(facts.job));
+    WaitOut(fmt::format("the generator is asked again later: {}", MessageOf(answered)), &generator_backoff_,
+            WallDeadline(facts.job));
     return absl::OkStatus();
   }
   return Fail(fmt::format("The generator \"{}\" failed: {}", facts.job.generator().name(), MessageOf(answered)));
@@ -180,9 +181,9 @@ absl::Status JobRunner::MakeCandidatesSoFar() {
 absl::Status JobRunner::Do(const JobFacts& facts, const decision::MakeCandidates& make) {
   std::map<std::string, int> known;  // hash -> the first candidate with it
   for (const StoredCandidate& candidate : facts.candidates) {
-    if (!candidate.source_hash.empty() && candidate.duplicate_of == 0) {
-      known.try_emplace(candidate.source_hash, candidate.number);
-    }
+    if (candidate.source_hash.empty()) continue;
+    // One whose program turned out to be another's has that one's result.
+    known.try_emplace(candidate.source_hash, candidate.duplicate_of == 0 ? candidate.number : candidate.duplicate_of);
   }
   const std::string baseline_hash = SourceHash(facts.task.baseline_source());
   std::set<std::string> made;
@@ -225,7 +226,23 @@ absl::Status JobRunner::Do(const JobFacts& /*facts*/, const decision::Promote& p
 
 absl::Status JobRunner::Do(const JobFacts& facts, const decision::End& end) {
   spdlog::info("{} ends as {}: {}", facts.job.name(), v1::Job::State_Name(end.state), end.reason);
-  return store_.EndJob(job_, end.state, end.reason);
+  return EndJob(&store_, job_, end.state, end.reason);
+}
+
+absl::Status JobRunner::Fail(const std::string& reason) { return EndJob(&store_, job_, v1::Job::FAILED, reason); }
+
+void JobRunner::WaitOut(const std::string& trouble, absl::Duration* backoff, absl::Time deadline) {
+  spdlog::warn("{} waits: {}", job_name_.empty() ? fmt::format("job {}", job_) : job_name_, trouble);
+  notes_.Set(job_name_, trouble);
+  store_.changes().Notify();
+  Pause(backoff, deadline);
+}
+
+void JobRunner::EndWait(absl::Duration* backoff) {
+  if (*backoff == absl::ZeroDuration()) return;
+  *backoff = absl::ZeroDuration();
+  notes_.Set(job_name_, "");
+  store_.changes().Notify();
 }
 
 void JobRunner::Pause(absl::Duration* backoff, absl::Time deadline) {

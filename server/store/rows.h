@@ -50,6 +50,18 @@ absl::StatusOr<v1::Task> ReadTask(SQLite::Database& database, int64_t task_versi
 absl::Status KeepCompletion(SQLite::Database& database, JobId job, const Store::NewCompletion& completion,
                             int64_t at_us);
 
+// Lessons (store_lessons.cc). KeepLesson is for a job that ends, ChooseLessons for one that begins, LessonsOf for what
+// was chosen for it, the most relevant first.
+void KeepLesson(SQLite::Database& database, const JobRow& job, const v1::Task& task, const NewLesson& lesson,
+                int64_t at_us);
+void ChooseLessons(SQLite::Database& database, const JobRow& job, const v1::Task& task);
+std::vector<v1::Lesson> LessonsOf(SQLite::Database& database, JobId job);
+
+// The programs that candidates of the job have run, so that a worker need not run them again.
+void FillKnownPrograms(SQLite::Database& database, JobId job, v1::EvaluationSpec* spec);
+// Makes the candidates of `evaluation` duplicates of the job's first one with this program; false: there is none.
+bool AnswerByTwin(SQLite::Database& database, JobId job, EvaluationId evaluation, const std::string& program_hash);
+
 struct NewEvaluation {
   std::optional<JobId> job;
   EvaluationPurpose purpose = EvaluationPurpose::kSingle;

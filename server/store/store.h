@@ -34,6 +34,10 @@ inline constexpr int kRequestIdLengthMax = 128;
 inline constexpr int kQueuedEvaluationsMax = 100'000;  // waiting ones
 // A page of a list ends early beyond this, so that it fits into the 4 MiB that a gRPC client takes by default.
 inline constexpr int kPageBytesMax = 2 << 20;
+inline constexpr int kLessonsShownMax = 3;     // of earlier jobs, to one job
+inline constexpr int kLessonsListedMax = 100;  // in one answer
+// The latest programs of a job that a worker is told with an evaluation.
+inline constexpr int kKnownProgramsMax = 1000;
 // A longer value of a generator's option (a whole recording, say) is shown by its size in what the API answers;
 // JobFacts has it in full.
 inline constexpr int kOptionShownBytesMax = 1024;
@@ -105,6 +109,15 @@ struct NewCandidate {
   std::optional<v1::Evaluation> refused = std::nullopt;  // e.g. no code in the answer
 };
 
+// What a job leaves to later ones.
+struct NewLesson {
+  int candidate = 0;        // the winner
+  std::string device_kind;  // of the device itself
+  double speedup = 0;       // over the baseline, above 1
+  bool estimated = false;
+  std::string text;
+};
+
 // How an attempt ended that brought no result.
 enum class AttemptEnd {
   kLost,      // the worker was not heard of any more
@@ -146,11 +159,13 @@ class Store {
   absl::StatusOr<v1::ListTasksResponse> ListTasks();
   absl::StatusOr<std::vector<JobId>> UnfinishedJobs();  // QUEUED or RUNNING, oldest first
   absl::StatusOr<JobFacts> LoadFacts(JobId job);
-  // QUEUED -> RUNNING; writes the event. OK and no event if it is already running.
+  // QUEUED -> RUNNING; writes the event and chooses the lessons of earlier jobs that this one is told, unless it has
+  // `no_memory`. OK and no event if it is already running.
   absl::Status StartJob(JobId job);
   // To FINISHED, CANCELLED or FAILED, with its event; open evaluations of the job are cancelled and their leases
-  // abandoned. FAILED_PRECONDITION if it has already ended.
-  absl::Status EndJob(JobId job, v1::Job::State state, const std::string& reason);
+  // abandoned. `lesson` is kept with it. FAILED_PRECONDITION if it has already ended.
+  absl::Status EndJob(JobId job, v1::Job::State state, const std::string& reason,
+                      const std::optional<NewLesson>& lesson = std::nullopt);
   absl::StatusOr<JobId> FindJob(const std::string& name);  // NOT_FOUND says how to list jobs
   absl::StatusOr<bool> HasJobEnded(JobId job);
 
@@ -182,6 +197,8 @@ class Store {
   absl::StatusOr<v1::Candidate> GetCandidate(const std::string& name);
   absl::StatusOr<v1::Dialogue> GetDialogue(const v1::GetDialogueRequest& request);
   absl::StatusOr<v1::Candidate> GetBestKernel(const v1::GetBestKernelRequest& request);
+  // By relevance to the query, or newest first; at most kLessonsListedMax. INVALID_ARGUMENT for a query without a word.
+  absl::StatusOr<v1::ListLessonsResponse> ListLessons(const v1::ListLessonsRequest& request);
   // At most `count_max` events after `after_sequence`, in order.
   absl::StatusOr<std::vector<v1::Event>> EventsAfter(JobId job, uint64_t after_sequence, int count_max);
 
@@ -209,7 +226,8 @@ class Store {
   absl::StatusOr<std::vector<OpenAttempt>> OpenAttemptsOf(const std::string& worker_id);  // oldest first
   // What Lease answered for an open lease, once more; nullopt if it is not open.
   absl::StatusOr<std::optional<v1::Assignment>> AssignmentOf(const std::string& lease_id);
-  // Records the result if the lease is open (compare-and-set); false if it is not: nothing has changed then.
+  // Records the result if the lease is open (compare-and-set); false if it is not: nothing has changed then. A
+  // candidate whose program_hash is that of an earlier one of its job becomes a duplicate of it.
   absl::StatusOr<bool> Finish(const std::string& lease_id, v1::Evaluation result);
   // Ends an open attempt without a result, for `reason`; the evaluation waits again, or, once `count_max` of its
   // attempts have ended like this, it ends with an UNSUPPORTED outcome whose diagnosis says so. False if the lease is

@@ -25,7 +25,7 @@ constexpr char kAddAttempt[] = R"sql(
   INSERT INTO attempts (lease_id, evaluation_id, number, worker_id, boot_id, state, reason, leased_at_us)
   VALUES (?, ?, (SELECT COALESCE(MAX(number), 0) + 1 FROM attempts WHERE evaluation_id = ?), ?, ?, 'OPEN', '', ?))sql";
 constexpr char kAssignment[] = R"sql(
-  SELECT a.evaluation_id, a.number, e.spec, e.task_version_id
+  SELECT a.evaluation_id, a.number, e.spec, e.task_version_id, e.purpose, e.job_id
   FROM attempts a JOIN evaluations e ON e.id = a.evaluation_id
   WHERE a.lease_id = ? AND a.state = 'OPEN')sql";
 
@@ -42,8 +42,11 @@ constexpr char kEndAttempt[] = R"sql(
 constexpr char kSetWaiting[] = "UPDATE evaluations SET state = 'WAITING' WHERE id = ?";
 constexpr char kSetFinished[] = R"sql(
   UPDATE evaluations
-  SET state = 'FINISHED', outcome = ?, latency_us = ?, estimated = ?, measured_on = ?, result = ?, ended_at_us = ?
+  SET state = 'FINISHED', outcome = ?, latency_us = ?, estimated = ?, measured_on = ?, result = ?, ended_at_us = ?,
+    program_hash = ?
   WHERE id = ?)sql";
+// Not run, since its program was the same as another's.
+constexpr char kSetSpared[] = "UPDATE evaluations SET state = 'CANCELLED', ended_at_us = ? WHERE id = ?";
 constexpr char kOwner[] = "SELECT job_id, purpose, device_kind FROM evaluations WHERE id = ?";
 constexpr char kCandidatesOf[] = "SELECT number FROM candidates WHERE job_id = ? AND evaluation_id = ? ORDER BY number";
 
@@ -61,6 +64,9 @@ absl::StatusOr<std::optional<v1::Assignment>> ReadAssignment(SQLite::Database& d
   assignment.set_attempt(query.getColumn(1).getUInt());
   ASSIGN_OR_RETURN(*assignment.mutable_spec(), ParseColumn<v1::EvaluationSpec>(query.getColumn(2)));
   ASSIGN_OR_RETURN(*assignment.mutable_spec()->mutable_task(), ReadTask(database, query.getColumn(3).getInt64()));
+  if (query.getColumn(4).getString() == "CANDIDATE") {
+    FillKnownPrograms(database, query.getColumn(5).getInt64(), assignment.mutable_spec());
+  }
   return assignment;
 }
 
@@ -102,24 +108,48 @@ std::optional<EndedAttempt> EndAttempt(SQLite::Database& database, const std::st
   return ended;
 }
 
-// The events of a finished evaluation of a job.
-absl::Status AppendResultEvents(SQLite::Database& database, EvaluationId evaluation, JobId job, bool is_baseline,
-                                const v1::Evaluation& result, int64_t now_us) {
-  ASSIGN_OR_RETURN(JobRow row, ReadJob(database, job));
-  if (is_baseline) {
-    v1::Event event;
-    *event.mutable_baseline_measured()->mutable_evaluation() = result;
-    return AppendEvent(database, job, row.job.name(), now_us, std::move(event));
-  }
-  // Its own candidate first, then those it answers for as well.
-  SQLite::Statement candidates = Prepare(database, kCandidatesOf, job, evaluation);
-  while (candidates.executeStep()) {
+absl::Status AppendBaselineEvent(SQLite::Database& database, JobId job, const v1::Evaluation& result, int64_t now_us) {
+  ASSIGN_OR_RETURN(const JobRow row, ReadJob(database, job));
+  v1::Event event;
+  *event.mutable_baseline_measured()->mutable_evaluation() = result;
+  return AppendEvent(database, job, row.job.name(), now_us, std::move(event));
+}
+
+absl::Status AppendCandidateEvents(SQLite::Database& database, JobId job, const std::vector<int>& candidates,
+                                   int64_t now_us) {
+  ASSIGN_OR_RETURN(const JobRow row, ReadJob(database, job));
+  for (const int candidate : candidates) {
     v1::Event event;
     ASSIGN_OR_RETURN(*event.mutable_candidate_evaluated()->mutable_candidate(),
-                     ReadCandidate(database, row.job, job, ToInt(candidates.getColumn(0)), WithSource::kNo));
+                     ReadCandidate(database, row.job, job, candidate, WithSource::kNo));
     RETURN_IF_ERROR(AppendEvent(database, job, row.job.name(), now_us, std::move(event)));
   }
   return absl::OkStatus();
+}
+
+// Its own candidate first, then those it answers for as well.
+std::vector<int> CandidatesOf(SQLite::Database& database, JobId job, EvaluationId evaluation) {
+  std::vector<int> numbers;
+  SQLite::Statement query = Prepare(database, kCandidatesOf, job, evaluation);
+  while (query.executeStep()) numbers.push_back(ToInt(query.getColumn(0)));
+  return numbers;
+}
+
+// `device_kind` is what was asked for, where the result does not say what it was measured on.
+void SetFinished(SQLite::Database& database, EvaluationId evaluation, const v1::Evaluation& result,
+                 const std::string& device_kind, int64_t now_us) {
+  std::optional<double> latency_us;
+  std::optional<int> estimated;
+  std::optional<std::string> measured_on, program_hash;
+  const v1::Measurement& measurement = result.measurement();
+  if (result.outcome() == v1::MEASURED && std::isfinite(measurement.latency_us()) && measurement.latency_us() > 0) {
+    latency_us = measurement.latency_us();
+    estimated = measurement.estimated() ? 1 : 0;
+    measured_on = measurement.device().kind().empty() ? device_kind : measurement.device().kind();
+  }
+  if (!result.program_hash().empty()) program_hash = result.program_hash();
+  Execute(database, kSetFinished, v1::Outcome_Name(result.outcome()), latency_us, estimated, measured_on,
+          Serialized(result), now_us, program_hash, evaluation);
 }
 
 absl::Status RecordResult(SQLite::Database& database, const EndedAttempt& attempt, v1::Evaluation result,
@@ -129,21 +159,21 @@ absl::Status RecordResult(SQLite::Database& database, const EndedAttempt& attemp
   result.set_attempt(attempt.number);
   SQLite::Statement owner = Prepare(database, kOwner, attempt.evaluation);
   owner.executeStep();
-  std::optional<double> latency_us;
-  std::optional<int> estimated;
-  std::optional<std::string> measured_on;
-  const v1::Measurement& measurement = result.measurement();
-  if (result.outcome() == v1::MEASURED && std::isfinite(measurement.latency_us()) && measurement.latency_us() > 0) {
-    latency_us = measurement.latency_us();
-    estimated = measurement.estimated() ? 1 : 0;
-    measured_on = measurement.device().kind().empty() ? owner.getColumn(2).getString() : measurement.device().kind();
-  }
-  Execute(database, kSetFinished, v1::Outcome_Name(result.outcome()), latency_us, estimated, measured_on,
-          Serialized(result), now_us, attempt.evaluation);
+  const JobId job = owner.getColumn(0).getInt64();
   const std::string purpose = owner.getColumn(1).getString();
-  if (purpose != "BASELINE" && purpose != "CANDIDATE") return absl::OkStatus();
-  return AppendResultEvents(database, attempt.evaluation, owner.getColumn(0).getInt64(), purpose == "BASELINE", result,
-                            now_us);
+  std::vector<int> candidates;
+  bool has_twin = false;
+  if (purpose == "CANDIDATE") {
+    candidates = CandidatesOf(database, job, attempt.evaluation);
+    has_twin = AnswerByTwin(database, job, attempt.evaluation, result.program_hash());
+  }
+  if (has_twin && !result.same_program_as().empty()) {
+    Execute(database, kSetSpared, now_us, attempt.evaluation);
+  } else {
+    SetFinished(database, attempt.evaluation, result, owner.getColumn(2).getString(), now_us);
+  }
+  if (purpose == "BASELINE") return AppendBaselineEvent(database, job, result, now_us);
+  return candidates.empty() ? absl::OkStatus() : AppendCandidateEvents(database, job, candidates, now_us);
 }
 
 // What stands for the result once nobody could bring one.

@@ -187,6 +187,7 @@ absl::StatusOr<JobFacts> Store::LoadFacts(JobId job) {
     templates.executeStep();
     ASSIGN_OR_RETURN(auto overrides, ParseColumn<v1::CreateJobRequest>(templates.getColumn(0)));
     facts.prompt_templates.insert(overrides.prompt_templates().begin(), overrides.prompt_templates().end());
+    facts.lessons = LessonsOf(database, job);
     LoadPrompts(database, &facts);
     RETURN_IF_ERROR(LoadCalls(database, &facts));
     RETURN_IF_ERROR(LoadCandidates(database, &facts));
@@ -200,17 +201,26 @@ absl::Status Store::StartJob(JobId job) {
     ASSIGN_OR_RETURN(JobRow row, ReadOpenJob(database, job));
     if (row.job.state() == v1::Job::RUNNING) return absl::OkStatus();
     Execute(database, kSetState, "RUNNING", "", std::optional<int64_t>(), job);
+    if (!row.job.options().strategy().no_memory()) {
+      ASSIGN_OR_RETURN(const v1::Task task, ReadTask(database, row.task_version));
+      ChooseLessons(database, row, task);
+    }
     return AppendStateEvent(database, job, impl_->NowMicros());
   });
 }
 
-absl::Status Store::EndJob(JobId job, v1::Job::State state, const std::string& reason) {
+absl::Status Store::EndJob(JobId job, v1::Job::State state, const std::string& reason,
+                           const std::optional<NewLesson>& lesson) {
   if (!HasEnded(state)) {
     return absl::InvalidArgumentError(fmt::format("a job cannot end as {}", v1::Job::State_Name(state)));
   }
   return impl_->Write([&](SQLite::Database& database) -> absl::Status {
-    RETURN_IF_ERROR(ReadOpenJob(database, job).status());
+    ASSIGN_OR_RETURN(const JobRow row, ReadOpenJob(database, job));
     const int64_t now_us = impl_->NowMicros();
+    if (lesson.has_value()) {
+      ASSIGN_OR_RETURN(const v1::Task task, ReadTask(database, row.task_version));
+      KeepLesson(database, row, task, *lesson, now_us);
+    }
     Execute(database, kCancelAttempts, now_us, job);
     Execute(database, kCancelEvaluations, now_us, job);
     Execute(database, kSetState, v1::Job::State_Name(state), reason, now_us, job);
